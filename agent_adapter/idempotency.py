@@ -1,14 +1,12 @@
 """Which decided call is running at the moment: its key, and its receipt."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from agent_adapter.contract.interrupt import Resume
 from agent_adapter.contract.receipt import Receipt
-
-Finder: TypeAlias = Callable[[Any], str | None]
 
 
 class _Call(NamedTuple):
@@ -17,11 +15,10 @@ class _Call(NamedTuple):
 
 
 _running: ContextVar[_Call] = ContextVar("approval_key", default=_Call())  # noqa: B039  # it cannot change
-_finder: ContextVar[Finder | None] = ContextVar("approval_key_finder", default=None)
 _receipts: ContextVar[Mapping[str, Receipt]] = ContextVar("approval_receipts", default={})  # noqa: B039  # nobody changes it
 
 
-def approval_key(context: Any = None) -> str | None:
+def approval_key() -> str | None:
     """Return an idempotency key for the decided call that runs this tool. It is the same in every attempt that has one.
 
     When a process is killed inside a tool, nobody knows whether the tool took effect, and the call runs again. Pass the
@@ -29,30 +26,21 @@ def approval_key(context: Any = None) -> str | None:
 
         payments.create(amount=amount, idempotency_key=approval_key())
 
-    Args:
-        context: With the OpenAI Agents SDK, the `ToolContext` that the tool takes as its first parameter.
-
     Returns:
         `<interrupt id>:<index>`, or `None` when no decided call is running. Also `None` when `run(graph, None)`
         runs a tool again after one card for a whole turn.
     """
-    finder = _finder.get()
-    return finder(context) if finder and context is not None else _running.get().key
+    return _running.get().key
 
 
-def approval_receipt(context: Any = None) -> Receipt | None:
+def approval_receipt() -> Receipt | None:
     """Return the receipt of the decided call that runs this tool. A tool in another process or language checks it there.
 
         httpx.post(url, content=receipt.args, headers={"Assent-Receipt": receipt.header()})
 
-    Args:
-        context: As in `approval_key`.
-
     Returns:
         The receipt, or `None` when no decided call is running, or the bot does not sign.
     """
-    if context is not None and _finder.get():
-        return _receipts.get().get(approval_key(context) or "")
     return _running.get().receipt
 
 
@@ -68,6 +56,11 @@ def using_receipt(receipt: Receipt | None) -> AbstractContextManager[None]:
 def running(key: str, receipt: Receipt | None) -> AbstractContextManager[None]:
     """In the body, the call with this key and this receipt is running."""
     return _Running(key, receipt)
+
+
+def running_as(key: str | None) -> AbstractContextManager[None]:
+    """In the body, the call with this key is running, with its receipt; `None` when no decided call is."""
+    return _Running(key, _receipts.get().get(key or ""))
 
 
 class _Running:
@@ -101,14 +94,3 @@ def carrying(resume: Resume) -> Iterator[None]:
 def enter(key: str | None) -> None:
     """Set the key and the receipt for the rest of this context; `None` when no decided call is running."""
     _running.set(_Call(key, _receipts.get().get(key or "")))
-
-
-@contextmanager
-def finding(finder: Finder) -> Iterator[None]:
-    """In the body, find the key of a tool by the context that the tool passes."""
-    before = _finder.get()
-    _finder.set(finder)
-    try:
-        yield
-    finally:
-        _finder.set(before)

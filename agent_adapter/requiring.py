@@ -39,7 +39,7 @@ def requires_receipt(
         def pay(order: int, amount: Decimal) -> str: ...
 
     Put it next to the function, below the framework's own decorator. Integrations pass the receipt; a server passes it with
-    `using_receipt`. With the OpenAI Agents SDK, the tool takes the `ToolContext` as its first parameter.
+    `using_receipt`.
 
     Each argument must be what was approved, or what the approved JSON becomes in the type of its parameter. One that was not
     approved must be the default. What a type changes or leaves out does not run. In the body, `approval_key()` is the key of the call.
@@ -131,11 +131,11 @@ class _Guard:
 
     def prove(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Proven, Receipt]:
         values = self.parameters.bind(args, kwargs)
-        receipt = self._receipt(values)
+        receipt = approval_receipt()
         if receipt is None:
             raise ReceiptError(
-                f"{self.tool}: there is no receipt for this call, so nobody has approved it: run it through an integration "
-                "(with the OpenAI Agents SDK, take the ToolContext as first parameter), or pass the receipt with `using_receipt`",
+                f"{self.tool}: there is no receipt for this call, so nobody has approved it: run it through an integration, "
+                "or pass the receipt with `using_receipt`",
                 code="missing",
             )
         proven = prove(
@@ -148,10 +148,6 @@ class _Guard:
             min_people=self.min_people,
         )
         return proven, receipt
-
-    def _receipt(self, values: dict[str, Any]) -> Receipt | None:
-        found = (approval_receipt(each) for each in self.parameters.injected(values))
-        return next((each for each in found if each), None) or approval_receipt()
 
 
 async def _use(used: Used, proven: Proven) -> None:

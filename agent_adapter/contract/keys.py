@@ -92,7 +92,7 @@ class Keys:
                                                     `gone` channel and ts of messages that were deleted
     `{ns}:run:<id>`                         HASH    what a worker goes on with: `continuation`, notes of what was
                                                     done (`began`, `arrived`, `call:<i>`, `output:<i>`, `outcome`),
-                                                    `set_aside` why no worker goes on by itself, `again` how often
+                                                    `set_aside` why no worker goes on by itself, `again` that
                                                     somebody let it run again,
                                                     `failures` `failed_by` `reason`
     `{ns}:pause:<agent>.<digest>`           STRING  id of the record that asks about this pause

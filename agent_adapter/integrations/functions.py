@@ -3,14 +3,14 @@
 import asyncio
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any, NoReturn, ParamSpec, Self, TypeAlias, TypeVar, Unpack, cast
 
 from agent_adapter.asking import Asking, check_asking, spelled_out
-from agent_adapter.client import ApprovalClient, expect_client, withdrawn_on_cancel
+from agent_adapter.client import ApprovalClient, expect_client
 from agent_adapter.contract.hitl import (
     KNOWN_DECISIONS,
     ActionRequest,
@@ -33,6 +33,7 @@ from agent_adapter.expected import expect, kind_of
 from agent_adapter.function_schema import Inputs, Values
 from agent_adapter.gating import Gate, InterruptOnConfig
 from agent_adapter.idempotency import running
+from agent_adapter.integrations._answered import answered
 from agent_adapter.sync import SyncApprovalClient
 
 P = ParamSpec("P")
@@ -361,14 +362,11 @@ async def _reviewing(
     key = options.get("key")
     interrupt = client.interrupt(request, run=key, pauses=[call.inputs.name] if key else None, **asking)
     can_be_found = key or interrupt.continuation is not None
-    async with (
-        nullcontext() if can_be_found else withdrawn_on_cancel(client, interrupt),
-        client.reviewing(interrupt) as resume,
+    reason = None if can_be_found else "The call that asked was cancelled."
+    async with answered(client, interrupt, lambda resume: to_resume(resume, call), if_cancelled=reason) as (
+        resume,
+        _,
     ):
-        try:
-            to_resume(resume, call)
-        except DecisionNotAllowedError as error:
-            raise await client.refuse_answer(resume, str(error)) from error
         yield resume
 
 

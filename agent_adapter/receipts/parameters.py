@@ -70,10 +70,6 @@ class Parameters:
         bound.apply_defaults()
         return dict(bound.arguments)
 
-    def injected(self, values: Mapping[str, Any]) -> Iterator[Any]:
-        """Yield what a framework passes by itself."""
-        return (values[name] for name in self._injected if values.get(name) is not None)
-
     def first_difference(self, approved: Mapping[str, Any], values: Mapping[str, Any]) -> str | None:
         """Return the name of the first argument that differs from what was approved; `None` when none does.
 

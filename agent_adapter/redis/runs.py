@@ -91,10 +91,9 @@ class Journal:
             why: What happened, for example "a worker died".
             tools: The approved tools that may have taken effect.
         """
-        failure = int(self.notes.get("again", 0)) + 1
         sentence = (
             f"{why} when {', '.join(tools)} may have run: look whether it had its effect, then let it run again with "
-            f"--again {self.interrupt_id}#{failure}"
+            f"--again {self.interrupt_id}"
         )
         return CutOffError(await self.keep(SET_ASIDE, sentence))
 
@@ -267,32 +266,21 @@ def _goes_on(names: Named) -> list[Words]:
     return [exists(names), says(NOTHING, names["req"], "resumed")]
 
 
-async def release(scripts: Scripts, keys: Keys, interrupt_id: str, failure: str) -> str:
+async def release(scripts: Scripts, keys: Keys, interrupt_id: str) -> str:
     """Let a worker resume a run that was set aside, at once.
-
-    Args:
-        scripts: Those of the agent's side.
-        keys: The names of the keys.
-        interrupt_id: The id of its question.
-        failure: Which of its failures was seen, or `""` for any.
 
     Returns:
         What came of it, after the words "the run"; empty where there is nothing to resume.
     """
     names = keys.of(interrupt_id)
-    fields = [says(WHATEVER, names["run"], name) for name in ("set_aside", "again")]
-    answer = await run(scripts, names, Change([*_goes_on(names), *fields]))
-    set_aside, again = answer.found[2:]
-    number = str(int(again or 0) + 1)
-    if not answer.ran:
-        return ""
-    if set_aside and failure not in {"", number}:
-        return "has failed again since"
     commands: list[Words] = [
-        ("HSET", names["run"], "again", number),
+        ("HSET", names["run"], "again", "1"),
         ("HDEL", names["run"], "set_aside"),
         ("ZADD", keys.unresumed, "XX", Stamp(), interrupt_id),
     ]
-    looks = [says(ANYTHING, names["run"], "set_aside"), says(same(again), names["run"], "again")]
-    is_released = (await run(scripts, names, Change(looks, commands))).ran
-    return "will go on" if is_released else "is not set aside"
+    looks = [*_goes_on(names), says(ANYTHING, names["run"], "set_aside")]
+    answer = await run(scripts, names, Change(looks, commands))
+    there, resumed, _ = answer.found
+    if answer.ran:
+        return "will go on"
+    return "is not set aside" if there and not resumed else ""

@@ -3,7 +3,6 @@
 import argparse
 import asyncio
 import importlib
-import inspect
 import logging
 import os
 import signal
@@ -12,13 +11,11 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 from agent_adapter.client import ApprovalClient
 from agent_adapter.errors import AgentAdapterError, InvalidRequestError
 from agent_adapter.worker.listing import allow_again, lines
-from agent_adapter.worker.loop import ResumeWorker, registry_of
-from agent_adapter.worker.resumable import Resumable
+from agent_adapter.worker.loop import Resumable, ResumeWorker, registry_of
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
@@ -104,31 +101,18 @@ async def _work(given: argparse.Namespace, url: str) -> None:
 @asynccontextmanager
 async def _opened(name: str) -> AsyncIterator[Iterable[Resumable]]:
     """Open a registry: a list, a function that returns one, or an asynchronous context manager that opens one."""
-    found = _found(name)
-    if callable(found):
-        try:
-            inspect.signature(found).bind()
-        except TypeError as error:
-            raise InvalidRequestError(
-                f"{name!r} is not a registry: it takes arguments ({error}), and a worker calls it without any"
-            ) from error
-        found = found()
-    if inspect.isawaitable(found):
-        found = await found
+    module, _, attribute = name.partition(":")
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+        found = found() if callable(found) else found
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise InvalidRequestError(f"{name!r} is not a registry: write module:name ({error})") from error
     if isinstance(found, AbstractAsyncContextManager):
         async with found as registry:
             yield registry_of(registry, where=name)
     else:
         yield registry_of(found, where=name)
-
-
-def _found(name: str) -> Any:
-    module, _, attribute = name.partition(":")
-    sys.path.insert(0, str(Path.cwd()))
-    try:
-        return getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise InvalidRequestError(f"{name!r} is not a registry: write module:name ({error})") from error
 
 
 if __name__ == "__main__":

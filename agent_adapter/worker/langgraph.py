@@ -17,17 +17,15 @@ from agent_adapter.asking import Asking, spelled_out
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.arguments import check_json, decode, encode
 from agent_adapter.contract.interrupt import Continuation, needs_of
-from agent_adapter.contract.record import in_order, matching_actions
 from agent_adapter.dialects.naming import Named
-from agent_adapter.edit_check import RefusedAnswerError, why_refused
+from agent_adapter.edit_check import RefusedAnswerError
 from agent_adapter.errors import ConsumedError
 from agent_adapter.integrations._graph import Config, Graph, Tools
 from agent_adapter.integrations._langgraph_calls import Keys, passing_keys
 from agent_adapter.integrations._thread import Thread
 from agent_adapter.integrations.langgraph import run
-from agent_adapter.redis.claims import Right, patiently
-from agent_adapter.redis.runs import failed_with
-from agent_adapter.worker.resumable import Finished, GoneOn, Notify, Paused, Turn
+from agent_adapter.redis.claims import Right
+from agent_adapter.worker.loop import Finished, Notify, Paused, Turn
 
 FRAMEWORK = "langgraph"
 
@@ -136,7 +134,7 @@ class ResumableGraph:
         """The continuations that it can resume."""
         return (needs_of(FRAMEWORK, self.name, self.version),)
 
-    async def go_on(self, turn: Turn) -> Paused | Finished | GoneOn:
+    async def go_on(self, turn: Turn) -> Paused | Finished | None:
         """Answer the pause if it is still open, continue from where a crash stopped the run, and ask the next question."""
         config: RunnableConfig = decode(turn.continuation.state)
         thread = self._thread(turn.approvals, config, turn.asking)
@@ -154,10 +152,7 @@ class ResumableGraph:
         if "began" not in turn.journal:
             await thread.check_open(asked)
         if questions := [question for question in await thread.questions() if question.id in asked]:
-            own = await thread.interrupt_of(questions)
-            resume = in_order(turn.resume, matching_actions(turn.interrupt, own))
-            if problem := await why_refused(resume, own, turn.interrupt):
-                raise await turn.approvals.refuse_answer(resume, problem)
+            resume = await turn.answer_to(await thread.interrupt_of(questions))
             keys = await turn.journal.keep("began", encode(thread.keys_for(resume, questions)))
             async with (
                 _set_aside_on_failure(turn, thread, decode(keys), right),
@@ -170,13 +165,12 @@ class ResumableGraph:
                 await self.graph.ainvoke(None, config, **self._options)
         return await turn.journal.keep("arrived", await thread.came_to())
 
-    async def _ask(self, thread: Thread) -> Paused | GoneOn:
-        try:
-            interrupt_id = await thread.ask()
-        except ConsumedError:
-            interrupt_id = None
+    async def _ask(self, thread: Thread) -> Paused | None:
         # From this pause on, the run belongs to the next question. It may have been resumed by now.
-        return Paused(interrupt_id) if interrupt_id else GoneOn()
+        with suppress(ConsumedError):
+            if interrupt_id := await thread.ask():
+                return Paused(interrupt_id)
+        return None
 
     async def _finished(self, thread: Thread) -> Finished:
         await thread.check_ended()
@@ -199,5 +193,5 @@ async def _set_aside_on_failure(turn: Turn, thread: Thread, keys: Keys, right: R
         except Exception as error:
             left = await thread.left_by(begun, error, right, turn.interrupt.pauses)
             if tools := left.tools if left else begun.in_doubt():
-                raise await patiently(partial(turn.journal.set_aside, failed_with(error), tools)) from error
+                raise await turn.set_aside(error, tools) from error
             raise

@@ -6,7 +6,7 @@ calls again.
 """
 
 import logging
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, Unpack
 
@@ -24,18 +24,17 @@ from agent_adapter.asking import Asking, check_asking, spelled_out
 from agent_adapter.client import ApprovalClient, expect_client
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import Decision, RespondDecision
-from agent_adapter.contract.interrupt import Continuation, Interrupt, Resume, needs_of
-from agent_adapter.contract.record import in_order, matching_actions
+from agent_adapter.contract.interrupt import Continuation, Resume, needs_of
+from agent_adapter.contract.outcome import RUNS
 from agent_adapter.contract.wire import MAX_ACTIONS
-from agent_adapter.edit_check import why_refused
+from agent_adapter.edit_check import RefusedAnswerError
 from agent_adapter.errors import ConsumedError
 from agent_adapter.integrations.openai_agents import PausedRun
-from agent_adapter.integrations.openai_agents.checks import check_agent, check_options, check_servers
-from agent_adapter.integrations.openai_agents.paused import check_input
-from agent_adapter.integrations.openai_agents.reporting import going_on
+from agent_adapter.integrations.openai_agents.paused import check_run
+from agent_adapter.integrations.openai_agents.servers import check_servers
+from agent_adapter.integrations.openai_agents.tools import approval_key_in
 from agent_adapter.redis.claims import patiently
-from agent_adapter.redis.runs import failed_with
-from agent_adapter.worker.resumable import Finished, GoneOn, Notify, Paused, Turn
+from agent_adapter.worker.loop import Finished, Notify, Paused, Turn
 
 logger = logging.getLogger(__name__)
 
@@ -98,9 +97,7 @@ class ResumableAgent:
         expect_client(approvals)
         check_asking(asking)
         approvals.check_open()
-        check_agent(self.agent, self._allow_always)
-        check_input(input)
-        check_options(self._options)
+        check_run(self.agent, input, self._allow_always)
         await check_servers(self.agent)
         result = await Runner.run(self.agent, input, **self._options)
         paused = PausedRun.of(self.agent, result, allow_always=self._allow_always)
@@ -115,32 +112,33 @@ class ResumableAgent:
             needs_of(FRAMEWORK, self.name, self.version, form) for form in sorted(SUPPORTED_SCHEMA_VERSIONS)
         ]
 
-    async def go_on(self, turn: Turn) -> Paused | Finished | GoneOn:
+    async def go_on(self, turn: Turn) -> Paused | Finished | None:
         """Resume the run once, until its end or its next pause, and ask the next question."""
         if "outcome" in turn.journal:
             outcome = decode(turn.journal["outcome"])
-        elif outcome := await self._run(turn):
-            # Redis is waited for as long as it takes: nobody else knows what has happened.
-            await patiently(partial(turn.journal.keep, "outcome", encode(outcome)))
         else:
-            outcome = {"paused": turn.continuation.state}
+            try:
+                outcome = await self._run(turn)
+                # Redis is waited for as long as it takes: nobody else knows what has happened.
+                await patiently(partial(turn.journal.keep, "outcome", encode(outcome)))
+            except RefusedAnswerError:
+                # People are asked again.
+                outcome = {"paused": turn.continuation.state}
         if "paused" not in outcome:
             return Finished(outcome["result"])
         following = await self._load(outcome["paused"])
         try:
             return await self._ask(following, outcome["paused"], turn.approvals, turn.asking)
         except ConsumedError:
-            return GoneOn()
+            return None
 
-    async def _run(self, turn: Turn) -> dict[str, Any] | None:
-        """Resume the run; `None` where the answer cannot be used, so that people are asked again."""
+    async def _run(self, turn: Turn) -> dict[str, Any]:
+        """Resume the run, and return what it came to."""
         text = turn.continuation.state
         await check_servers(self.agent)
         paused = await self._load(text)
-        items, own, resume = _decided(paused, turn)
-        if problem := await why_refused(resume, own, turn.interrupt):
-            await turn.approvals.refuse_answer(turn.resume, problem)
-            return None
+        items = paused.state.get_interruptions()[:MAX_ACTIONS]
+        resume = await turn.answer_to(paused.interrupt(turn.approvals, interruptions=items))
         # What a dead worker has noted, by the position of the call.
         outputs = {
             position: str(decode(turn.journal[note]))
@@ -149,7 +147,9 @@ class ResumableAgent:
         }
         top = decode(text)["state"]["current_agent"]["name"]
         if "began" in turn.journal:
-            await _look_back(turn, items, resume, top=top)
+            tools = _in_doubt(turn, items, resume, top=top, died=True)
+            if tools and "again" not in turn.journal:
+                raise await turn.journal.set_aside("a worker died", tools)
         await turn.journal.keep("began", "1")
         for position in outputs:
             if getattr(resume.decisions[position], "always", False):
@@ -159,14 +159,14 @@ class ResumableAgent:
             RespondDecision(message=outputs[position]) if position in outputs else decision
             for position, decision in enumerate(resume.decisions)
         )
-        state = paused.decided((resume.model_copy(update={"decisions": decisions}), items))
+        state = paused.decided(resume.model_copy(update={"decisions": decisions}), items)
         hooks = _Notes(turn, paused, self._options.get("hooks"))
         try:
-            with going_on(paused, turn.approvals):
+            with paused.going_on(turn.approvals):
                 result = await Runner.run(self.agent, state, **{**self._options, "hooks": hooks})
         except Exception as error:
-            if tools := _in_doubt(turn, items, resume, top=top):
-                raise await patiently(partial(turn.journal.set_aside, failed_with(error), tools)) from error
+            if tools := _in_doubt(turn, items, resume, top=top, died=False):
+                raise await turn.set_aside(error, tools) from error
             raise
         if following := paused.then(result):
             return {"paused": following.dump(**self._storing)}
@@ -190,54 +190,28 @@ class ResumableAgent:
         return await PausedRun.load(self.agent, text, **self._restoring)
 
 
-def _decided(paused: PausedRun, turn: Turn) -> tuple[list[ToolApprovalItem], Interrupt, Resume]:
-    """Return the calls that were asked about, what this agent asks about them, and the decisions in the order of these calls."""
+def _in_doubt(
+    turn: Turn, items: Sequence[ToolApprovalItem], resume: Resume, *, top: str, died: bool
+) -> list[str]:
+    """Name the approved calls that may have taken effect, although no output of them is noted.
 
-    def asked(item: ToolApprovalItem) -> bool:
-        return paused.interrupt(turn.approvals, interruptions=[item]).pauses[0] in turn.interrupt.pauses
-
-    items = [item for item in paused.state.get_interruptions() if asked(item)]
-    own = paused.interrupt(turn.approvals, interruptions=items)
-    return items, own, in_order(turn.resume, matching_actions(turn.interrupt, own))
-
-
-async def _look_back(turn: Turn, items: Sequence[ToolApprovalItem], resume: Resume, *, top: str) -> None:
-    """After a worker died, log which calls run again, and set the run aside if a call may have run without a note."""
+    A call that is noted, and was cut off by the death of a worker, is not among them: it runs again under its key.
+    """
     doubtful = []
-    for position, item in _unnoted(turn, items, resume):
-        if not _is_noted(item, top):
+    for item, decision, index in zip(items, resume.decisions, resume.indices, strict=True):
+        if decision is None or decision.type not in RUNS or f"output:{index}" in turn.journal:
+            continue
+        has_begun = f"call:{index}" in turn.journal
+        if not _is_noted(item, top) or (has_begun and not died):
             doubtful.append(item.name or "a tool")
-        elif f"call:{resume.indices[position]}" in turn.journal:
-            logger.warning("%s was cut off and runs again, under the key %s", item.name, resume.key(position))
-    if doubtful and "again" not in turn.journal:
-        raise await turn.journal.set_aside("a worker died", doubtful)
-
-
-def _in_doubt(turn: Turn, items: Sequence[ToolApprovalItem], resume: Resume, *, top: str) -> list[str]:
-    """Name the approved calls that may have taken effect, although the failed run has no output of them."""
-    return [
-        item.name or "a tool"
-        for position, item in _unnoted(turn, items, resume)
-        if f"call:{resume.indices[position]}" in turn.journal or not _is_noted(item, top)
-    ]
-
-
-def _unnoted(
-    turn: Turn, items: Sequence[ToolApprovalItem], resume: Resume
-) -> Iterator[tuple[int, ToolApprovalItem]]:
-    """Yield the approved calls without a noted output, with their positions."""
-    for position, item in enumerate(items):
-        runs = getattr(resume.decisions[position], "type", "") in {"approve", "edit"}
-        if runs and f"output:{resume.indices[position]}" not in turn.journal:
-            yield position, item
+        elif has_begun:
+            key = f"{resume.interrupt_id}:{index}"
+            logger.warning("%s was cut off and runs again, under the key %s", item.name, key)
+    return doubtful
 
 
 def _is_noted(item: ToolApprovalItem, top: str) -> bool:
-    """Whether a call is noted when it starts and ends.
-
-    The SDK calls hooks only for function tools of the run's own agents, and not for other kinds of tools or for agents that
-    are used as tools.
-    """
+    """Whether a call is noted when it starts and ends. The SDK calls hooks only for function tools of the run's own agents."""
     raw = item.raw_item
     kind = raw.get("type") if isinstance(raw, Mapping) else raw.type
     return item.agent.name == top and kind == "function_call"
@@ -262,6 +236,6 @@ class _Notes(RunHooks[Any]):
         await self._own.on_tool_end(context, agent, tool, result)
 
     async def _note(self, kind: str, context: Any, text: str) -> None:
-        interrupt_id, _, index = (self._paused.key(context) or "").rpartition(":")
+        interrupt_id, _, index = (approval_key_in(self._paused.calls, context) or "").rpartition(":")
         if interrupt_id == self._turn.interrupt.id:
             await patiently(partial(self._turn.journal.keep, f"{kind}:{index}", text))

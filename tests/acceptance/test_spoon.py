@@ -75,10 +75,10 @@ async def test_the_page_about_spoonai_runs_as_it_stands(redis_url):
             answers.extend(message.content for message in messages if message.role == "tool")
             return await super().ask_tool(**rest)
 
-    llm = Listening(*[says(("delete_file", {"path": "old.txt"})), DONE] * 4)
+    llm = Listening(*[says(("delete_file", {"path": "old.txt"})), DONE] * 2)
     chat_bot = {'ChatBot(llm_provider="openai", model_name="gpt-5")': llm}
     ran = await run_page("docs/how-to/use-from-spoon.md", redis_url, instead=chat_bot)
 
-    assert ran.printed == "done\n" * 4
-    assert len(answers) == 4
+    assert ran.printed == "done\n" * 2
+    assert len(answers) == 2
     assert all(answer.endswith("deleted old.txt") for answer in answers)

@@ -9,7 +9,6 @@ from typing import Any
 from agents import Agent, function_tool, set_tracing_disabled
 from agents.testing import ModelStep, assistant_message, function_call
 from agents.testing import ScriptedModel as ScriptedAnswers
-from agents.tool_context import ToolContext
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
@@ -24,8 +23,8 @@ from agent_adapter.integrations.openai_agents import editable
 from agent_adapter.redis.pool import end_task
 from agent_adapter.worker import ResumeWorker
 from agent_adapter.worker.langgraph import ResumableGraph
+from agent_adapter.worker.loop import Over
 from agent_adapter.worker.openai_agents import ResumableAgent
-from agent_adapter.worker.resumable import Over
 from bot.domain.admission import Place
 from bot.store.records import ApprovalStore
 from tests.support.builders import an_admission
@@ -72,10 +71,10 @@ class Notes:
         self.receipts: list[Receipt | None] = []
         self.over: list[Over] = []
 
-    def ran(self, call: str, context: Any = None) -> None:
+    def ran(self, call: str) -> None:
         self.calls.append(call)
-        self.keys.append((call, approval_key(context)))
-        self.receipts.append(approval_receipt(context))
+        self.keys.append((call, approval_key()))
+        self.receipts.append(approval_receipt())
 
     async def inside(self) -> None:
         """Stand still inside a tool, after its effect, where a test wants it to."""
@@ -112,15 +111,15 @@ def an_openai_agent(notes: Notes, *, version: str = "1", **given: Any) -> Resuma
 
     @editable
     @function_tool(needs_approval=True)
-    def send_email(context: ToolContext[Any], to: str) -> str:
+    def send_email(to: str) -> str:
         """Send an email."""
-        notes.ran(f"send_email {to}", context)
+        notes.ran(f"send_email {to}")
         return f"sent to {to}"
 
     @function_tool(needs_approval=True, failure_error_function=None)
-    async def delete_file(context: ToolContext[Any], path: str) -> str:
+    async def delete_file(path: str) -> str:
         """Delete a file."""
-        notes.ran(f"delete_file {path}", context)
+        notes.ran(f"delete_file {path}")
         await notes.inside()
         return f"deleted {path}"
 

@@ -21,17 +21,9 @@ from agent_adapter.contract.interrupt import Resume
 from agent_adapter.contract.record import EXPIRED_MESSAGE
 from agent_adapter.dialects.answers import check_answers, share_out
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
-from agent_adapter.integrations.openai_agents.tools import (
-    Edit,
-    Editable,
-    EditableMCPAgent,
-    Edits,
-    call_key,
-    open_edits,
-)
+from agent_adapter.integrations.openai_agents.tools import EditableMCPAgent, check_edit, is_editable
 
-Answer: TypeAlias = tuple[ToolApprovalItem, Decision]
-Answers: TypeAlias = Sequence[Answer]
+Answers: TypeAlias = Sequence[tuple[ToolApprovalItem, Decision]]
 
 SHOWN = ("action", "operation", "operations", "input", "environment", "pending_safety_checks")
 """The fields that say what a call without arguments does; the SDK compares two calls by them."""
@@ -63,52 +55,38 @@ def to_request(
     )
 
 
-def to_resume(
-    resume: Resume,
-    state: RunState[Any],
-    *,
-    interruptions: Sequence[ToolApprovalItem] | None = None,
-    allow_always: Collection[str] = (),
-) -> RunState[Any]:
+def to_resume(resume: Resume, state: RunState[Any], *, allow_always: Collection[str] = ()) -> RunState[Any]:
     """Apply the decisions to the state: all of them, or none when one does not fit.
 
     Args:
-        resume: The answer; its decisions are in the order of the interruptions.
-        state: The state of the paused run. If calls were edited, run it inside the same `editing()`.
-        interruptions: The calls that are answered; by default all calls that the state waits for. A decision for later
-            calls of a tool applies only to its own call while other calls of that tool are open.
+        resume: The answer, with one decision for each call that the state waits for.
+        state: The state of the paused run.
         allow_always: As in `to_request`.
 
     Returns:
         The same state, ready for `Runner.run`.
 
     Raises:
-        DecisionNotAllowedError: when a decision does not fit; the state is unchanged.
+        DecisionNotAllowedError: when a decision does not fit, or is an edit, which a state cannot hold; the state is unchanged.
     """
-    items = state.get_interruptions() if interruptions is None else interruptions
-    answers = answers_to(resume, items, allow_always)
-    edits = open_edits()
-    if edits is None and any(isinstance(decision, EditDecision) for _, decision in answers):
+    answers = answers_to(resume, state.get_interruptions(), allow_always)
+    if any(isinstance(decision, EditDecision) for _, decision in answers):
         raise DecisionNotAllowedError(
-            f"{resume.interrupt_id}: a call was edited, which the state cannot hold: open `with editing():` around "
-            "to_resume and the run, or use `run`; nothing was resumed"
+            f"{resume.interrupt_id}: a call was edited, which the state cannot hold: use `run` or `PausedRun.decided`; "
+            "nothing was resumed"
         )
-    decide(state, answers, {} if edits is None else edits)
+    decide(state, answers)
     return state
 
 
 def _action(item: ToolApprovalItem) -> ActionRequest:
-    name = _name(item)
+    name = item.qualified_name or item.name
     if not name or not item.call_id:
         raise InvalidRequestError(
             f"a paused call of agent {item.agent.name!r} has no {'call id' if name else 'name'}, so it cannot be answered"
         )
     where = f"{name} ({item.call_id})"
     return ActionRequest(name=name, args=_args(item, where), description=_about(item), id=item.call_id)
-
-
-def _name(item: ToolApprovalItem) -> str | None:
-    return item.qualified_name or item.name
 
 
 def _args(item: ToolApprovalItem, where: str) -> dict[str, Any]:
@@ -163,7 +141,7 @@ def is_agent(origin: ToolOrigin | None) -> bool:
 
 def _config(item: ToolApprovalItem, action: ActionRequest, allow_always: Collection[str]) -> ReviewConfig:
     tool = _tool(item)
-    may_edit = _editable(item) is not None and _is_object(item.arguments or "{}")
+    may_edit = is_editable(tool) and _is_object(item.arguments or "{}")
     return ReviewConfig(
         action_name=action.name,
         allowed_decisions=("approve", *(["edit"] if may_edit else []), "reject", "respond"),
@@ -182,79 +160,37 @@ def _tool(item: ToolApprovalItem) -> FunctionTool | None:
     return next((tool for tool in tools if tool.qualified_name == item.qualified_name), None)
 
 
-def refuse_removed_tool(item: ToolApprovalItem) -> None:
-    """Refuse a stored call if its agent no longer has the tool, before anybody is asked about it."""
-    own = item.tool_origin is not None and item.tool_origin.type is not ToolOriginType.MCP
-    if own and _tool(item) is None:
-        raise InvalidRequestError(
-            f"agent {item.agent.name!r} has no tool {item.qualified_name} any more, but this stored run waits for it: "
-            "resume it with the version of the agent that has the tool"
-        )
-
-
-def _editable(item: ToolApprovalItem) -> Editable | None:
-    tool = _tool(item)
-    return tool.on_invoke_tool if tool and isinstance(tool.on_invoke_tool, Editable) else None
-
-
 def answers_to(resume: Resume, items: Sequence[ToolApprovalItem], allow_always: Collection[str]) -> Answers:
     """Pair each call with its decision, after checking that the decision fits."""
     request = to_request(items, allow_always=allow_always)
     (given,) = share_out(resume, [request])
-    decisions = check_answers(given, request)
-    answers = list(zip(items, decisions, strict=True))
+    answers = list(zip(items, check_answers(given, request), strict=True))
     for (item, decision), asked in zip(answers, request.action_requests, strict=True):
-        if isinstance(decision, EditDecision) and (tool := _editable(item)):
-            try:
-                tool.check(decision.edited_action.args, asked.args)
-            except InvalidRequestError as error:
-                raise DecisionNotAllowedError(
-                    f"the edited {item.name} does not fit its tool: {error}; nothing was resumed"
-                ) from error
+        if isinstance(decision, EditDecision) and (tool := _tool(item)):
+            check_edit(tool, decision.edited_action.args, asked.args)
     return answers
 
 
-def decide(state: RunState[Any], answers: Answers, edits: Edits, *, held: Answers = ()) -> list[Answer]:
+def decide(state: RunState[Any], answers: Answers) -> None:
     """Apply checked decisions.
 
     In the SDK, a decision for later calls also overwrites decisions about other calls of the turn. So decisions for later
     calls are applied first, and the decision about each call last. If two of them contradict each other, the rejection wins.
-
-    Args:
-        state: The state to apply them to.
-        answers: The decisions.
-        edits: Gets the arguments of edited calls.
-        held: Decisions for later calls that an earlier call of this function returned.
-
-    Returns:
-        Decisions for later calls that were not applied, because other calls of that tool still wait for their own decision.
     """
-    lasting = [*held, *(answer for answer in answers if getattr(answer[1], "always", False))]
-    answered = [(item.agent.name, item.call_id) for item, _ in answers]
-    waiting = {
-        _name(item) for item in state.get_interruptions() if (item.agent.name, item.call_id) not in answered
-    }
+    lasting = [answer for answer in answers if getattr(answer[1], "always", False)]
     for item, decision in sorted(lasting, key=lambda answer: isinstance(answer[1], RejectDecision)):
-        if _name(item) in waiting:
-            continue
         if isinstance(decision, ApproveDecision):
             state.approve(item, always_approve=True)
         else:
-            state.reject(item, always_reject=True, rejection_message=words(decision))
+            state.reject(item, always_reject=True, rejection_message=_words(decision))
     for item, decision in answers:
-        edits.pop(call_key(item), None)
-        match decision:
-            case ApproveDecision():
-                state.approve(item)
-            case EditDecision():
-                edits[call_key(item)] = Edit(decision.edited_action.args, lasting=is_agent(item.tool_origin))
-                state.approve(item)
-            case _:
-                state.reject(item, rejection_message=words(decision))
-    return [answer for answer in lasting if _name(answer[0]) in waiting]
+        if isinstance(decision, ApproveDecision | EditDecision):
+            state.approve(item)
+        else:
+            state.reject(item, rejection_message=_words(decision))
 
 
-def words(decision: Decision) -> str | None:
+def _words(decision: Decision) -> str | None:
     """Return what the model reads instead of the tool's output; `None` for the SDK's own sentence."""
     match decision:
         case RespondDecision():

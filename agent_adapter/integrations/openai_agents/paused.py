@@ -2,39 +2,31 @@
 
 import secrets
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, TypeAlias, Unpack, cast
+from typing import Any, Self, TypeAlias, Unpack
 
 from agents import (
     Agent,
     AgentsException,
-    Runner,
     RunResult,
     RunResultStreaming,
     RunState,
-    Session,
     ToolApprovalItem,
-    ToolCallItem,
     __version__,
 )
+from agents.agent import AgentBase
 
 from agent_adapter.asking import Asking, spelled_out
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.arguments import decode, encode
-from agent_adapter.contract.hitl import Decision
+from agent_adapter.contract.hitl import EditDecision
 from agent_adapter.contract.interrupt import Context, Interrupt, Resume
 from agent_adapter.errors import InvalidRequestError, WrongArgumentError
 from agent_adapter.expected import expect
-from agent_adapter.idempotency import finding
-from agent_adapter.integrations.openai_agents.calls import (
-    answers_to,
-    decide,
-    refuse_removed_tool,
-    to_request,
-)
-from agent_adapter.integrations.openai_agents.checks import check_names, check_servers, settings_of
-from agent_adapter.integrations.openai_agents.tools import CallKey, Edit, Edits, call_key, editing
+from agent_adapter.integrations.openai_agents.calls import answers_to, decide, is_agent, to_request
+from agent_adapter.integrations.openai_agents.tools import Calls, DecidedCall, call_key, going_on
 
 Result: TypeAlias = RunResult | RunResultStreaming
 
@@ -53,56 +45,31 @@ class PausedRun:
     turn: int
     """How many answers of the model the run has seen. A server may use the same call id again in a later turn."""
     allow_always: tuple[str, ...] = ()
-    edits: Edits = field(default_factory=dict)
-    """Edited calls that continue after this pause: agents as tools that paused inside."""
-    keys: dict[CallKey, str] = field(default_factory=dict)
-    """The keys of decided calls, for `approval_key`."""
-    claims: dict[str, str] = field(default_factory=dict)
-    """The claim under which each question was answered."""
-    held: list[tuple[ToolApprovalItem, Decision]] = field(default_factory=list)
-    """Decisions for later calls, held back while another call of their tool waits for its own decision."""
-    reused: str = ""
-    """A call id used both by a call inside an agent as a tool and by a call outside: such a state cannot be stored."""
+    calls: Calls = field(default_factory=dict)
+    """The calls that people have decided about, also in earlier pauses."""
 
     @classmethod
     def of(
-        cls,
-        agent: Agent[Any],
-        paused: Result | RunState[Any],
-        *,
-        id: str | None = None,
-        allow_always: Collection[str] = (),
+        cls, agent: Agent[Any], result: Result, *, id: str | None = None, allow_always: Collection[str] = ()
     ) -> Self | None:
-        """Make a `PausedRun` from a result or a state; `None` when the run does not wait for anybody.
+        """Make a `PausedRun` from the result of a run; `None` when the run does not wait for anybody.
 
         Args:
             agent: The agent that the run started with.
-            paused: The result of the run, or its state together with an `id`.
+            result: The result of the run.
             id: The id of the run; random by default.
             allow_always: As in `run`.
-
-        Raises:
-            InvalidRequestError: when a state comes without an id.
         """
-        check_names(allow_always)
-        if isinstance(paused, RunState):
-            if id is None:
-                refuse_bare_state(paused)
-            state, turn = paused, len(paused.to_json(context_serializer=lambda _: {})["model_responses"])
-            reused = ""
-        else:
-            state, turn, reused = paused.to_state(), len(paused.raw_responses), _reused(paused)
-        if not state.get_interruptions():
+        _check_names(allow_always)
+        if not result.interruptions:
             return None
-        id = id or secrets.token_hex(16)
-        return cls(agent, state, id, turn, tuple(sorted(allow_always)), reused=reused)
+        turn = len(result.raw_responses)
+        return cls(agent, result.to_state(), id or secrets.token_hex(16), turn, tuple(sorted(allow_always)))
 
     def then(self, result: Result) -> Self | None:
         """Return the same run at its next pause; `None` when it has finished."""
         following = self.of(self.agent, result, id=self.id, allow_always=self.allow_always)
-        if following is None:
-            return None
-        return replace(following, edits=self.edits, keys=self.keys, claims=self.claims, held=self.held)
+        return following and replace(following, calls=self.calls)
 
     @spelled_out
     def interrupt(
@@ -132,53 +99,26 @@ class PausedRun:
         request = to_request(items, allow_always=self.allow_always)
         return approvals.interrupt(request, run=self.id, pauses=pauses, **asking)
 
-    def decided(self, *resumes: tuple[Resume, Sequence[ToolApprovalItem]]) -> RunState[Any]:
-        """Apply these decisions, and return the state. Run it inside `editing(paused.edits)`.
+    def decided(self, resume: Resume, items: Sequence[ToolApprovalItem] | None = None) -> RunState[Any]:
+        """Apply the decisions about these calls, by default all, and return the state. Run it inside `going_on`.
 
         Raises:
             DecisionNotAllowedError: when a decision does not fit; the state is unchanged.
         """
-        answers = [
-            answer for resume, items in resumes for answer in answers_to(resume, items, self.allow_always)
-        ]
-        self.held[:] = decide(self.state, answers, self.edits, held=self.held)
-        for resume, items in resumes:
-            self.keys.update({call_key(item): resume.key(position) for position, item in enumerate(items)})
-            self.claims[resume.interrupt_id] = getattr(resume, "claim", "")
+        items = self.state.get_interruptions() if items is None else items
+        answers = answers_to(resume, items, self.allow_always)
+        decide(self.state, answers)
+        for position, (item, decision) in enumerate(answers):
+            edited = decision.edited_action.args if isinstance(decision, EditDecision) else None
+            self.calls[call_key(item)] = DecidedCall(
+                resume.key(position), getattr(resume, "claim", ""), edited, is_agent(item.tool_origin)
+            )
         return self.state
 
-    def key(self, context: Any) -> str | None:
-        """Return the key of the decided call that runs in this tool context; `None` for any other call."""
-        named = (getattr(context, name, None) for name in ("tool_name", "tool_call_id", "tool_arguments"))
-        agent = getattr(getattr(context, "agent", None), "name", "")
-        return self.keys.get(cast("CallKey", (agent, *named)))
-
-    def key_of_shell(self, call_id: str) -> str | None:
-        """Return the key of the decided shell call with this id, which is all that its tool knows; `None` if that is not clear."""
-        found = [key for (_, tool, id, _), key in self.keys.items() if (tool, id) == ("shell", call_id)]
-        return found[0] if len(found) == 1 else None
-
-    async def resumed(
-        self, resume: Resume, *, session: Session | None = None, options: Mapping[str, Any] | None = None
-    ) -> tuple[RunResult, Self | None]:
-        """Resume the run with one decision for each call that it waits for, until its next pause or its end.
-
-        Call it inside `ApprovalClient.resuming` or `reviewing`, which hold the claim. After an `AgentAdapterError`, nothing
-        has run. Any other error comes from the run itself, and tools may have run: do not resume the same pause again.
-
-        Returns:
-            The result of `Runner.run`, and the run at its next pause, or `None` when it has finished.
-
-        Raises:
-            InvalidRequestError: when `require_approval` of a local MCP server names a tool that does not exist.
-            DecisionNotAllowedError: when a decision does not fit.
-        """
-        settings = settings_of(options, session)
-        await check_servers(self.agent)
-        state = self.decided((resume, self.state.get_interruptions()))
-        with editing(self.edits), finding(self.key):
-            result = await Runner.run(self.agent, state, **settings)
-        return result, self.then(result)
+    def going_on(self, approvals: ApprovalClient) -> AbstractContextManager[None]:
+        """In the body, tools have the edits and the keys of their calls, and report what became of them."""
+        agents = [item.agent for item in self.state.get_interruptions()]
+        return going_on(self.calls, agents, approvals)
 
     def dump(self, **storing: Any) -> str:
         """Return the run as text for another process.
@@ -188,15 +128,7 @@ class PausedRun:
 
         Args:
             storing: Passed to `RunState.to_json`: `context_serializer`, `strict_context`.
-
-        Raises:
-            InvalidRequestError: when the SDK could not resume the run from its stored state.
         """
-        if self.reused:
-            raise InvalidRequestError(
-                f"call id {self.reused} is used by an agent and by one that it called: from a stored state the SDK would lose "
-                "the call or refuse the run; the model server must give each call an id of its own"
-            )
         state = self.state.to_json(**storing)
         return encode(
             {
@@ -207,7 +139,7 @@ class PausedRun:
                 "run": self.id,
                 "turn": self.turn,
                 "allow_always": self.allow_always,
-                "edits": [[*key, edit.args] for key, edit in self.edits.items() if edit.lasting],
+                "edits": [[*key, call.args] for key, call in self.calls.items() if call.args is not None],
                 "state": state,
             }
         )
@@ -231,24 +163,26 @@ class PausedRun:
             )
         try:
             state = await RunState.from_json(agent, value["state"], **restoring)
-            edits = {(a, b, c, d): Edit(args, lasting=True) for a, b, c, d, args in value["edits"]}
-            paused = cls(agent, state, value["run"], value["turn"], tuple(value["allow_always"]), edits)
+            # Of an agent as a tool, which has paused inside.
+            calls = {
+                (a, b, c, d): DecidedCall(args=args, is_agent=True) for a, b, c, d, args in value["edits"]
+            }
+            paused = cls(agent, state, value["run"], value["turn"], tuple(value["allow_always"]), calls)
         except (AgentsException, KeyError, TypeError, ValueError) as error:
             raise InvalidRequestError(
                 f"the run of agent {value.get('agent')!r} stored by openai-agents {value.get('sdk')} (state schema "
                 f"{value.get('schema')}) cannot be resumed with agent {agent.name!r} on openai-agents {__version__}: {error}"
             ) from error
-        items = state.get_interruptions()
-        if not items:
+        if not state.get_interruptions():
             raise InvalidRequestError("this stored run does not wait for anything")
-        for item in items:
-            refuse_removed_tool(item)
         return paused
 
 
-def check_input(input: Any) -> None:
-    """Refuse an input that is neither new nor a paused run."""
-    refuse_bare_state(input)
+def check_run(agent: Any, input: Any, allow_always: Any) -> None:
+    """Refuse arguments of the wrong kind, before the model is called."""
+    cure = "pass the Agent itself, as in Agent(name='Billing', tools=[…])"
+    expect(agent, AgentBase, where="agent", cure=cure)
+    _check_names(allow_always)
     if isinstance(input, str) and input.startswith('{"assent":'):
         cure = "pass `await PausedRun.load(agent, text)`"
         raise WrongArgumentError(f"input: this is the text of a paused run, and no prompt: {cure}")
@@ -256,17 +190,6 @@ def check_input(input: Any) -> None:
     expect(input, str | list | PausedRun, where="input", cure=cure)
 
 
-def refuse_bare_state(input: Any) -> None:
-    """Refuse a state without the id of its run."""
-    if isinstance(input, RunState):
-        raise InvalidRequestError(
-            "a RunState does not say which run it belongs to, so it could be resumed twice: "
-            "use PausedRun.of(agent, state, id=…) with an id that is this run's alone"
-        )
-
-
-def _reused(result: Result) -> str:
-    """Return a call id used both by a waiting call inside an agent as a tool and by a call outside; empty if none is."""
-    outside = {item.call_id: item.agent.name for item in result.new_items if isinstance(item, ToolCallItem)}
-    shared = (i.call_id for i in result.interruptions if outside.get(i.call_id, i.agent.name) != i.agent.name)
-    return next(shared, None) or ""
+def _check_names(allow_always: Any) -> None:
+    cure = "pass a list with the names of tools, as in allow_always=['send_email']"
+    expect(allow_always, list | tuple | set | frozenset, where="allow_always", cure=cure)

@@ -1,46 +1,74 @@
-"""Tools of the OpenAI Agents SDK whose arguments a person may change before they run.
+# ruff: noqa: SLF001  # the SDK has no public name for the function inside of a tool
+"""Tools of the OpenAI Agents SDK, watched from inside while a decided run goes on.
 
-The SDK has no edit, and refuses calls that were changed in its state. So the tool itself replaces the arguments of the one
-edited call, while its run is resumed.
+The SDK has no edit, and refuses calls that were changed in its state. It hands an error of a tool to the model as the tool's
+output, and calls hooks only for the tools of a run's own agents. So each tool is wrapped below what the SDK makes of its
+errors: there a call gets a person's arguments, and what became of it is reported.
 """
 
-import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from dataclasses import dataclass, replace
+from functools import wraps
+from inspect import isawaitable
+from typing import Any, NamedTuple, TypeAlias, cast
 
-from agents import Agent, FunctionTool, RunContextWrapper, TContext, Tool, ToolApprovalItem, ToolOutputText
+from agents import (
+    Agent,
+    CustomTool,
+    FunctionTool,
+    RunContextWrapper,
+    TContext,
+    Tool,
+    ToolApprovalItem,
+    ToolOutputText,
+)
 from agents.function_schema import function_schema
 from agents.tool import ValidToolOutputPydanticModels
-from agents.tool_context import ToolContext
-from pydantic import BaseModel, ValidationError
-from pydantic_core import PydanticSerializationError
 
+from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.arguments import encode
+from agent_adapter.contract.outcome import Outcome
+from agent_adapter.edit_check import schema_problem
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 from agent_adapter.function_schema import check_arguments_kept
+from agent_adapter.idempotency import running_as
 
-_NOTE = "[A person changed the arguments of this call before it ran."
-
+Invoke: TypeAlias = Callable[[Any, str], Any]
 CallKey: TypeAlias = tuple[str, str, str, str]
 """Agent, tool, call id and the model's own arguments. A call id alone is not enough: other runs may use it again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
-    """The arguments that one call runs with instead of its own."""
+class DecidedCall:
+    """A call that people have decided about."""
 
-    args: dict[str, Any]
-    lasting: bool = False
-    """Whether they are used at every call: an agent as a tool is called again after each pause inside it."""
+    key: str = ""
+    """For `approval_key`."""
+    claim: str = ""
+    """The claim under which its question was answered."""
+    args: dict[str, Any] | None = None
+    """A person's arguments, which it runs with instead of its own."""
+    is_agent: bool = False
+    """Whether it is an agent as a tool, which is called again after each pause inside it."""
 
 
-Edits: TypeAlias = dict[CallKey, Edit]
+Calls: TypeAlias = dict[CallKey, DecidedCall]
 
-_edits: ContextVar[Edits | None] = ContextVar("assent_edits", default=None)
+
+class _GoingOn(NamedTuple):
+    calls: Calls
+    approvals: ApprovalClient
+
+    def report(self, call: DecidedCall, outcome: Outcome) -> None:
+        if call.key:
+            self.approvals.report_later(call.key, outcome, claim=call.claim)
+
+
+_EDITABLE, _WRAPPED = "_assent_editable", "_assent_wrapped"
+_going_on: ContextVar[_GoingOn | None] = ContextVar("assent_going_on", default=None)
 
 
 def call_key(item: ToolApprovalItem) -> CallKey:
@@ -48,20 +76,15 @@ def call_key(item: ToolApprovalItem) -> CallKey:
     return item.agent.name, item.tool_name or "", item.call_id or "", item.arguments or ""
 
 
-@contextmanager
-def editing(edits: Edits | None = None) -> Iterator[Edits]:
-    """Let edited calls run with their new arguments. Put both `to_resume` and the run that it resumes into the body."""
-    edits = {} if edits is None else edits
-    token = _edits.set(edits)
-    try:
-        yield edits
-    finally:
-        _edits.reset(token)
+def approval_key_in(calls: Calls, context: Any) -> str | None:
+    """Return the approval key of the decided call that runs in this tool context; `None` for any other call."""
+    call = calls.get(_key_of(context))
+    return call.key or None if call else None
 
 
-def open_edits() -> Edits | None:
-    """Return the edits of the surrounding `editing`; `None` outside of one."""
-    return _edits.get()
+def _key_of(context: Any) -> CallKey:
+    named = (getattr(context, name, None) for name in ("tool_name", "tool_call_id", "tool_arguments"))
+    return cast("CallKey", (getattr(getattr(context, "agent", None), "name", ""), *named))
 
 
 def editable(tool: FunctionTool) -> FunctionTool:
@@ -82,12 +105,14 @@ def editable(tool: FunctionTool) -> FunctionTool:
         raise InvalidRequestError(
             f"{tool.name}: its output has a schema, so the result could not tell the model about an edit"
         )
-    if isinstance(tool.on_invoke_tool, Editable):
-        return tool
     changed = copy(tool)
-    changed.on_invoke_tool = Editable(tool)
-    changed.needs_approval = _policy(tool)
+    setattr(changed, _EDITABLE, True)
     return changed
+
+
+def is_editable(tool: Tool | None) -> bool:
+    """Whether a person may edit the calls of this tool."""
+    return hasattr(tool, _EDITABLE)
 
 
 class EditableMCPAgent(Agent[TContext]):
@@ -109,78 +134,124 @@ class EditableMCPAgent(Agent[TContext]):
         return list(self.mcp_tools)
 
 
-class Editable:
-    """Invokes a tool, with a person's arguments if its call was edited."""
-
-    def __init__(self, tool: FunctionTool) -> None:
-        self.tool = tool
-        self._model = _model(tool)
-
-    async def __call__(self, context: ToolContext[Any], arguments: str) -> Any:
-        """Invoke the tool."""
-        edits = _edits.get() or {}
-        key = (
-            context.agent.name if context.agent else "",
-            context.tool_name,
-            context.tool_call_id,
-            arguments,
-        )
-        edit = edits.get(key)
-        if edit is None:
-            _refuse_another_call(key, edits)
-            return await self.tool.on_invoke_tool(context, arguments)
-        if not edit.lasting:
-            del edits[key]
-        return _with_note(edit.args, await self.tool.on_invoke_tool(context, encode(edit.args)))
-
-    def check(self, args: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
-        """Refuse edited arguments that the tool would not accept, or would change into other values."""
-        schema = self.tool.params_json_schema
-        known = schema.get("properties", {})
-        if missing := [name for name in schema.get("required", ()) if name not in args]:
-            raise InvalidRequestError(f"args.{missing[0]}: field required")
-        if schema.get("additionalProperties") is False and (
-            extra := [name for name in args if name not in known]
-        ):
-            raise InvalidRequestError(
-                f"args.{extra[0]}: no such argument; the arguments are {', '.join(known)}"
-            )
-        if self._model:
-            check_arguments_kept(self._model, args, asked)
+def check_edit(tool: FunctionTool, args: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+    """Refuse edited arguments that the tool would not accept, or would change into other values."""
+    try:
+        if problem := schema_problem(args, tool.params_json_schema):
+            raise DecisionNotAllowedError(f"the edited {tool.name} {problem}; nothing was resumed")
+        # Only a tool that was made from a function has one.
+        if function := getattr(tool, "__wrapped__", None):
+            schema = function_schema(function, use_docstring_info=False, strict_json_schema=False)
+            check_arguments_kept(schema.params_pydantic_model, args, asked)
+    except InvalidRequestError as error:
+        raise DecisionNotAllowedError(
+            f"the edited {tool.name} does not fit its tool: {error}; nothing was resumed"
+        ) from error
 
 
-def _refuse_another_call(key: CallKey, edits: Edits) -> None:
+@contextmanager
+def going_on(calls: Calls, agents: Iterable[Agent[Any]], approvals: ApprovalClient) -> Iterator[None]:
+    """In the body, tools have the edits and the keys of their decided calls, and report what became of them.
+
+    Other calls in the body have no key.
+    """
+    for agent in agents:
+        _wrap_tools(agent)
+    token = _going_on.set(_GoingOn(calls, approvals))
+    try:
+        with running_as(None):
+            yield
+    finally:
+        _going_on.reset(token)
+
+
+def _wrap_tools(agent: Agent[Any]) -> None:
+    """Wrap the tools of an agent, and those that it gets from MCP servers: it gets new ones for each turn."""
+    for tool in agent.tools:
+        _wrap(tool)
+    list_tools = agent.get_mcp_tools
+    if not agent.mcp_servers or hasattr(list_tools, _WRAPPED):
+        return
+
+    @wraps(list_tools)
+    async def listed(run_context: RunContextWrapper[Any]) -> list[Tool]:
+        found = await list_tools(run_context)
+        for tool in found:
+            _wrap(tool)
+        return found
+
+    setattr(listed, _WRAPPED, True)
+    agent.get_mcp_tools = listed  # type: ignore[method-assign]  # of this agent only
+
+
+def _wrap(tool: Tool) -> None:
+    """Wrap the function of a tool. Outside of `going_on`, it does what it did before."""
+    if isinstance(tool, FunctionTool | CustomTool):
+        invoker: Any = tool.on_invoke_tool
+        if hasattr(invoker, "_invoke_tool_impl"):
+            invoker._invoke_tool_impl = _wrapped(invoker._invoke_tool_impl)
+        elif is_editable(tool) or not str(getattr(invoker, "__module__", "")).startswith("agents."):
+            # What the SDK makes itself turns errors into answers, which would be reported as results.
+            tool.on_invoke_tool = _wrapped(invoker)
+
+
+def _wrapped(invoke: Invoke) -> Invoke:
+    if hasattr(invoke, _WRAPPED):
+        return invoke
+
+    @wraps(invoke)
+    async def wrapped(context: Any, arguments: str) -> Any:
+        run, key = _going_on.get(), _key_of(context)
+        call = run.calls.get(key) if run else None
+        if run is None or call is None:
+            _refuse_another_call(key, run.calls if run else {})
+            return await _ended(invoke(context, arguments))
+        if not call.is_agent:
+            # The edit is of this call only.
+            run.calls[key] = replace(call, args=None)
+        try:
+            # Calls inside of an agent have keys of their own.
+            with running_as(None if call.is_agent else call.key or None):
+                result = await _ended(invoke(context, arguments if call.args is None else encode(call.args)))
+        except Exception as error:
+            run.report(call, Outcome.failed(error))
+            raise
+        if call.is_agent and result is None:
+            # It stopped to ask people, and is called again.
+            return None
+        run.report(call, Outcome.done(_text_of(result)))
+        return result if call.args is None else _with_note(call.args, result)
+
+    setattr(wrapped, _WRAPPED, True)
+    return wrapped
+
+
+async def _ended(result: Any) -> Any:
+    """Wait for a result, where the function of a tool may be asynchronous or not."""
+    return await result if isawaitable(result) else result
+
+
+def _refuse_another_call(key: CallKey, calls: Calls) -> None:
     """Refuse to run the model's arguments if it is unclear whether an edit belongs to this call or to another one."""
     _, tool, call_id, _ = key
-    if any(edited[1:3] == (tool, call_id) for edited in edits):
+    if any(other[1:3] == (tool, call_id) and call.args is not None for other, call in calls.items()):
         raise DecisionNotAllowedError(
             f"call id {call_id} of {tool} was edited, and comes again with another agent or other arguments: it was not run; "
             "the model server must give each call an id of its own"
         )
 
 
-def _model(tool: FunctionTool) -> type[BaseModel] | None:
-    """Return the pydantic model of the arguments; `None` for a tool that was not made from a function."""
-    function = getattr(tool, "__wrapped__", None)
-    if function is None:
-        return None
-    return function_schema(function, use_docstring_info=False, strict_json_schema=False).params_pydantic_model
-
-
-def without_note(output: Any) -> str:
-    """Return what a tool answered, without the note that tells the model about an edit."""
+def _text_of(output: Any) -> str:
     parts = output if isinstance(output, list | tuple) else [output]
-    texts = [
+    texts = (
         str(part.get("text", "") if isinstance(part, Mapping) else getattr(part, "text", part))
         for part in parts
-    ]
-    if texts and texts[0].startswith(_NOTE):
-        _, _, texts[0] = texts[0].partition("]\n\n")
+    )
     return "\n".join(filter(None, texts))
 
 
 def _with_note(args: Mapping[str, Any], output: Any) -> Any:
-    note = f"{_NOTE} It was called with: {encode(args)}]"
+    note = f"[A person changed the arguments of this call before it ran. It was called with: {encode(args)}]"
     parts = list(output) if isinstance(output, list | tuple) else [output]
     is_structured = all(
         part.get("type") in {"text", "image", "file"}
@@ -189,26 +260,3 @@ def _with_note(args: Mapping[str, Any], output: Any) -> Any:
         for part in parts
     )
     return [ToolOutputText(text=note), *parts] if parts and is_structured else f"{note}\n\n{output}"
-
-
-def _policy(tool: FunctionTool) -> Any:
-    """Keep the SDK's rule about `needs_approval` callables, which the SDK applies only to its own invokers.
-
-    A callable may let a call run unasked only if it sees the arguments exactly as they will run. A call without one of the
-    parameters, or with another type, is always asked about.
-    """
-    policy, model = tool.needs_approval, _model(tool)
-    if not callable(policy) or model is None:
-        return policy
-
-    async def needs_approval(context: RunContextWrapper[Any], params: dict[str, Any], call_id: str) -> bool:
-        try:
-            runs = model.model_validate(params, strict=True).model_dump(mode="json")
-        except (ValidationError, PydanticSerializationError):
-            return True
-        if runs != params:
-            return True
-        answer = policy(context, params, call_id)
-        return bool(await answer if inspect.isawaitable(answer) else answer)
-
-    return needs_approval

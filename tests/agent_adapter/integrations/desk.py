@@ -5,10 +5,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents import Agent, FunctionTool, function_tool, set_tracing_disabled
+from agents import Agent, FunctionTool, Runner, function_tool, set_tracing_disabled
 from agents.testing import ScriptedModel, assistant_message, function_call
 
-from agent_adapter.integrations.openai_agents import editable
+from agent_adapter import ApprovalClient
+from agent_adapter.integrations.openai_agents import PausedRun, editable
 
 # The SDK would send what it traces to its maker.
 set_tracing_disabled(True)
@@ -80,6 +81,15 @@ class Desk:
     def names(self) -> list[str]:
         """Name the tools that ran, in no particular order."""
         return sorted(name for name, _ in self.ran)
+
+
+async def resumed(paused: PausedRun, approvals: ApprovalClient) -> tuple[Any, PausedRun | None]:
+    """Ask about a pause and go on, until the next pause or the end, as a loop of one's own does."""
+    async with approvals.reviewing(paused.interrupt(approvals)) as resume:
+        state = paused.decided(resume)
+        with paused.going_on(approvals):
+            result = await Runner.run(paused.agent, state)
+    return result, paused.then(result)
 
 
 def answers_to_model(result: Any) -> dict[str, Any]:

@@ -1,16 +1,13 @@
 """What every integration does alike, whatever the framework: each decision, each way to end, each way to go wrong."""
 
 import asyncio
-import json
 import re
 from contextlib import suppress
 from functools import partial
-from typing import Any
 
 import pytest
 from agents import Agent, function_tool
 from agents.testing import ScriptedModel as SdkModel
-from agents.tool_context import ToolContext
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.tools import tool
@@ -31,7 +28,6 @@ from agent_adapter.sync import SyncApprovalClient
 from agent_adapter.testing import approve, edit, reject, respond
 from tests.agent_adapter.integrations import desk
 from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, answers_to_model
-from tests.agent_adapter.integrations.test_openai_agents_realtime import Talk
 from tests.support.deciding import deciding
 from tests.support.faults import eventually
 from tests.support.lanes import require_spoonai
@@ -127,7 +123,7 @@ def _sdk_agent(till, *orders):
     @editable
     @function_tool(needs_approval=True)
     @till.guard
-    def pay(context: ToolContext[Any], order: int) -> str:
+    def pay(order: int) -> str:
         return till.pay(order)
 
     return Agent(name="Desk", model=SdkModel([desk.says(*pays(*orders)), desk.DONE]), tools=[pay])
@@ -143,18 +139,6 @@ async def openai_sdk_stream(till, approvals, *orders, **options):
     async for _ in events:
         pass
     return desk.answers_to_model(events.result)
-
-
-async def realtime(till, approvals, *orders, **options):
-    said = []
-    async with Talk(approvals, *_sdk_agent(till).tools, **options) as talk:
-        for order in orders:
-            said.append(await talk.says(json.dumps({"order": order}), f"call_{order}"))
-            # The model hears it before the answer is used up.
-            async with asyncio.timeout(30):
-                while any(task.get_name().startswith("review of") for task in asyncio.all_tasks()):
-                    await asyncio.sleep(0)
-    return said
 
 
 async def spoon(till, approvals, *orders, **options):
@@ -194,7 +178,6 @@ GRAPHS = {
 TURNS = {**GRAPHS, "openai": openai_sdk, "openai, streamed": openai_sdk_stream, "spoon": spoon}
 """All calls of a turn are one question."""
 RUNS = {**TURNS, "function": plain_function, "function that blocks": function_that_blocks}
-EVERY = {**RUNS, "realtime": realtime}
 
 
 @pytest.fixture(autouse=True)
@@ -212,7 +195,7 @@ async def outcomes_of(approvals):
     return [reported and reported.outcome for record in found for reported in record.outcomes()]
 
 
-@each(EVERY)
+@each(RUNS)
 async def test_each_call_of_a_turn_becomes_what_was_decided_about_it(ask):
     """It runs as it was shown, with a person's changes or not at all, with its own key and receipt. What became of it is reported.
 
@@ -258,12 +241,11 @@ async def test_an_edit_that_does_not_fit_the_tool_runs_nothing_of_the_turn(ask):
         await ask(till, approvals, 1, 2)
 
     assert till.paid == []
-    if ask in {plain_function, function_that_blocks, *GRAPHS.values()}:
-        # The card says that it did not run, and why. It can be asked again.
-        assert "does not fit" in (await approvals.record(approvals.asked[0].id)).unused
+    # The card says that it did not run, and why. It can be asked again.
+    assert "does not fit" in (await approvals.record(approvals.asked[0].id)).unused
 
 
-@each(EVERY)
+@each(RUNS)
 async def test_the_error_of_an_approved_call_is_reported(ask):
     """Whether it ends the run, or the model reads it."""
     approvals = deciding(edit({"order": -1}))

@@ -1,7 +1,5 @@
 """Every kind of call that an agent of the OpenAI Agents SDK can pause on, in this process and after it was stored."""
 
-import sys
-
 import pytest
 from agents import (
     Agent,
@@ -14,25 +12,25 @@ from agents import (
     function_tool,
     handoff,
 )
-from agents.mcp import MCPServer, MCPServerStdio
+from agents.mcp import MCPServer
 from agents.testing import ScriptedModel
 from mcp.types import CallToolResult, TextContent, Tool
 from openai.types.responses import ResponseCustomToolCall, ResponseFunctionShellToolCall
 from openai.types.responses.response_output_item import McpApprovalRequest
 
+from agent_adapter import approval_key
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.integrations.openai_agents import (
     EditableMCPAgent,
     PausedRun,
     editable,
-    resume_state,
     run,
     stream,
     to_request,
 )
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject
 from agent_adapter.worker.openai_agents import ResumableAgent
-from tests.agent_adapter.integrations.desk import DONE, Desk, answers_to_model, says
+from tests.agent_adapter.integrations.desk import DONE, Desk, answers_to_model, resumed, says
 from tests.support.deciding import deciding
 
 SHELL = ResponseFunctionShellToolCall(
@@ -217,8 +215,7 @@ class TestAgentsAsTools:
         paused = PausedRun.of(outer, await Runner.run(outer, "go"))
         for _ in range(2):
             paused = await PausedRun.load(outer, paused.dump())
-            async with approvals.reviewing(paused.interrupt(approvals)) as resume:
-                result, paused = await paused.resumed(resume)
+            result, paused = await resumed(paused, approvals)
 
         assert paused is None
         assert [(a.name, a.description) for a in approvals.reviewer.asked] == [
@@ -230,29 +227,22 @@ class TestAgentsAsTools:
         assert '{"words":"receipts"}' in inner.model.calls[1].input[-1]["output"]
         assert '{"input":"find receipts"}' in answers_to_model(result)["call_1"]
 
-    @pytest.mark.parametrize(
-        "turns",
-        [
-            [says(("research", {"input": "x"}))],
-            [says(("look_up", {"order": 1})), says(("research", {"input": "x"}), first_call=2)],
-        ],
-        ids=["of its own agent", "of an earlier call"],
-    )
-    async def test_one_call_id_in_both_layers_cannot_be_stored(self, turns):
-        """The SDK would end such a run without having run the tool, or not read it, so it is refused when it is written."""
-        desk = Desk()
-        outer, inner = self.agents(desk)
-        outer.model = ScriptedModel([*turns, DONE])
-        inner.model = ScriptedModel([says(("search", {"words": "invoices"})), DONE])
-        approvals = deciding(approve())
-        paused = PausedRun.of(outer, await Runner.run(outer, "go"))
-        async with approvals.reviewing(paused.interrupt(approvals)) as resume:
-            _, paused = await paused.resumed(resume)
+    async def test_a_call_inside_that_nobody_was_asked_about_has_no_key(self):
+        """The key is that of the call of the agent, and two calls inside would share it."""
+        keys = []
 
-        with pytest.raises(
-            InvalidRequestError, match="call id call_1 is used by an agent and by one that it called"
-        ):
-            paused.dump()
+        @function_tool
+        def look() -> str:
+            keys.append(approval_key())
+            return "seen"
+
+        inner = Agent(name="Researcher", model=ScriptedModel([says(("look", {})), DONE]), tools=[look])
+        ask = inner.as_tool("research", "Ask the researcher.", needs_approval=True)
+        outer = Desk().agent(says(("research", {"input": "find"}), first_call=5), DONE, more=[ask])
+
+        await run(outer, "go", approvals=deciding(approve()))
+
+        assert keys == [None]
 
 
 class TestHandoffs:
@@ -282,37 +272,19 @@ def with_servers(ran, *turns):
     return EditableMCPAgent(name="Builder", model=ScriptedModel(list(turns)), mcp_servers=servers)
 
 
-async def test_a_local_mcp_call_is_edited_in_another_process():
-    """A stored run lists the tools of its servers before anybody's edit is applied."""
-    ran = []
-    first = with_servers(ran, says(("add", {"a": 1})))
-    text = PausedRun.of(first, await Runner.run(first, "go")).dump()
-    agent = with_servers(ran, DONE)
+@pytest.mark.parametrize("is_stored", [False, True])
+async def test_a_local_mcp_call_is_edited(is_stored):
+    """Also in another process: a stored run lists the tools of its servers before anybody's edit is applied."""
+    ran, approvals = [], deciding(edit({"a": 2}))
+    agent = with_servers(ran, says(("add", {"a": 1})), DONE)
+    paused = PausedRun.of(agent, await Runner.run(agent, "go"))
+    if is_stored:
+        agent = with_servers(ran, DONE)
+        paused = await PausedRun.load(agent, paused.dump())
 
-    paused = await PausedRun.load(agent, text)
-    await run(agent, paused, approvals=deciding(edit({"a": 2})))
+    await run(agent, paused, approvals=approvals)
 
     assert ran == [{"a": 2}]
-
-
-FILES = """
-try:
-    from mcp.server.mcpserver import MCPServer
-except ImportError:  # mcp 1
-    from mcp.server.fastmcp import FastMCP as MCPServer
-
-server = MCPServer("files")
-
-@server.tool()
-def rm(path: str) -> str:
-    return "removed"
-
-@server.tool()
-def ls(path: str) -> str:
-    return "nothing"
-
-server.run()
-"""
 
 
 class TestNamesInRequireApproval:
@@ -366,38 +338,27 @@ class TestNamesInRequireApproval:
         ran, approvals = [], deciding(approve())
         agent = self.misspelt(ran)
         with pytest.raises(InvalidRequestError, match="did you mean 'add'"):
-            await anext(stream(agent, "go", approvals=approvals))
+            await anext(aiter(stream(agent, "go", approvals=approvals)))
         with pytest.raises(InvalidRequestError, match="did you mean 'add'"):
             await ResumableAgent("sums", agent, version="1").start("go", approvals=approvals)
         good = with_servers(ran, says(("add", {"a": 1})))
-        paused = PausedRun.of(good, await Runner.run(good, "go"))
+        text = PausedRun.of(good, await Runner.run(good, "go")).dump()
         agent.name = good.name
-
         with pytest.raises(InvalidRequestError, match="did you mean 'add'"):
-            async with approvals.reviewing(paused.interrupt(approvals)) as resume:
-                await resume_state(agent, paused.dump(), resume)
+            await run(agent, await PausedRun.load(agent, text), approvals=approvals)
 
         assert ran == []
 
-    @pytest.mark.parametrize(
-        "tool_filter", [{"blocked_tool_names": ["rm"]}, lambda context, tool: tool.name != "rm"]
-    )
-    async def test_tools_that_a_filter_hides_from_the_model_are_there(self, tool_filter, tmp_path):
+    async def test_tools_that_a_filter_hides_from_the_model_are_there(self):
         """They stay named as gated, and need no filter to be written anew for that."""
-        script = tmp_path / "files.py"
-        script.write_text(FILES)
-        agent = Agent(name="Cleaner", model=ScriptedModel([DONE]))
-        async with MCPServerStdio(
-            name="files",
-            params={"command": sys.executable, "args": [str(script)]},
-            require_approval={"rm": "always"},
-            tool_filter=tool_filter,
-        ) as server:
-            agent.mcp_servers = [server]
 
-            result = await run(agent, "go", approvals=deciding())
+        class Filtered(Sums):
+            cached_tools = tuple(Tool(name=name, description="", inputSchema={}) for name in ("add", "rm"))
 
-        assert result.final_output == "done"
+        servers = [Filtered([], {"rm": "always"})]
+        agent = Agent(name="Cleaner", model=ScriptedModel([DONE]), mcp_servers=servers)
+
+        assert (await run(agent, "go", approvals=deciding())).final_output == "done"
 
     async def test_a_server_that_lists_nothing_now_is_named_in_the_log(self, caplog):
         """Another agent's server may be connected later; the SDK runs nothing of it before."""

@@ -4,13 +4,13 @@ import asyncio
 import json
 
 import pytest
-from agents import Agent, RunContextWrapper, Runner, function_tool
+from agents import Agent, Runner, function_tool
 from agents.testing import ScriptedModel
 
 from agent_adapter.errors import ConflictError, ConsumedError, InvalidRequestError
-from agent_adapter.integrations.openai_agents import PausedRun, editable, resume_state, run
-from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, reject
-from tests.agent_adapter.integrations.desk import DONE, TURN, Desk, at, says
+from agent_adapter.integrations.openai_agents import PausedRun, editable, run
+from agent_adapter.testing import approve
+from tests.agent_adapter.integrations.desk import DONE, Desk, at, resumed, says
 from tests.support.deciding import deciding
 
 CANCEL = ("cancel_order", {"order": 7, "reason": "late"})
@@ -35,35 +35,13 @@ async def test_every_pause_of_a_stored_run_keeps_its_identity():
     agent = following(desk, AGAIN, DONE)
 
     first = (await PausedRun.load(agent, text)).interrupt(approvals)
-    async with approvals.reviewing(first) as resume:
-        _, paused = await resume_state(agent, text, resume)
+    _, paused = await resumed(await PausedRun.load(agent, text), approvals)
     second = (await PausedRun.load(agent, paused.dump())).interrupt(approvals)
 
     assert first.run == second.run
     assert first.id != second.id
     assert (first.pauses, second.pauses) == (("1/Support/call_1",), ("2/Support/call_2",))
     assert second.request.review_configs[0].allow_always
-
-
-async def test_a_call_of_a_known_question_finds_it():
-    """Asking about each call by itself after all were asked at once posts no second card, and waits for all."""
-    desk = Desk()
-    reviewer = ScriptedReviewer(
-        {"cancel_order": reject("no"), "send_email": approve(), "ask_user": approve()}
-    )
-    approvals = InMemoryApprovalClient(reviewer)
-    agent = desk.agent(TURN, DONE)
-    paused = PausedRun.of(agent, await Runner.run(agent, "go"))
-    interrupt = paused.interrupt(approvals)
-    await approvals.publish(interrupt)
-
-    result = await run(agent, paused, approvals=approvals, partial=True)
-
-    assert len(reviewer.asked) == 3
-    assert desk.names() == ["ask_user", "look_up", "send_email"]
-    assert result.final_output == "done"
-    with pytest.raises(ConsumedError):
-        await approvals.publish(interrupt)
 
 
 def torn(text, **changes):
@@ -81,9 +59,8 @@ def torn(text, **changes):
         (lambda text: torn(text, state={**at(text, "state"), "$schemaVersion": "9.9"}), {}, "schema version is not"),
         (lambda text: text, {"name": "Helpdesk"},
          "agent 'Support' stored by openai-agents .* cannot be resumed with agent 'Helpdesk'"),
-        (lambda text: text, {"tools": []}, "agent 'Support' has no tool cancel_order any more"),
     ],
-    ids=["no JSON", "another text", "a part is missing", "a newer schema", "another agent", "a tool is gone"],
+    ids=["no JSON", "another text", "a part is missing", "a newer schema", "another agent"],
 )  # fmt: skip
 async def test_what_cannot_be_resumed_says_so_before_anything_runs(change, agent, says_what):
     """A damaged text is no reason to guess, and what was approved has to be there."""
@@ -164,25 +141,3 @@ class TestEndings:
 
         async with approvals.reviewing(interrupt) as resume:
             assert resume.decisions == (approve(),)
-
-
-async def test_a_context_that_cannot_be_stored_is_handed_in_again():
-    """What only this program can make stays out of the text."""
-    seen, approvals = [], deciding(approve())
-
-    class Vault:
-        secret = "hunter2"
-
-    @function_tool(needs_approval=True)
-    def who(context: RunContextWrapper) -> str:
-        seen.append(context.context)
-        return "ok"
-
-    agent, vault = Desk().agent(says(("who", {})), DONE, more=[who]), Vault()
-    text = PausedRun.of(agent, await Runner.run(agent, "go", context=vault)).dump()
-    paused = await PausedRun.load(agent, text)
-
-    await run(agent, paused, approvals=approvals, options={"context": vault})
-
-    assert "hunter2" not in text
-    assert seen == [vault]

@@ -12,37 +12,29 @@ from tests.support.lanes import require_spoonai
 
 require_spoonai()
 
-from spoon_ai.agents import Command, SpoonReactAI, ToolCallAgent
+from spoon_ai.agents import SpoonReactAI, ToolCallAgent
 from spoon_ai.agents.spoon_react_mcp import SpoonReactMCP
 from spoon_ai.agents.subagents import SubAgentMiddleware, SubAgentSpec, add_subagent_support
-from spoon_ai.middleware.base import AgentMiddleware, ToolCallRequest
-from spoon_ai.schema import AgentState
+from spoon_ai.middleware.base import AgentMiddleware
+from spoon_ai.tools import hitl
 from spoon_ai.tools.base import ToolFailure, ToolResult
-from spoon_ai.tools.hitl import ApprovalDecision, ApprovalResponse, DecisionInput, HITLInterrupt
-from spoon_ai.tools.hitl import HumanInTheLoopMiddleware as Stock
+from spoon_ai.tools.hitl import ApprovalDecision
 
 from agent_adapter.contract.arguments import encode
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
-from agent_adapter.integrations.spoon import (
-    HITLMiddleware,
-    HumanInTheLoopMiddleware,
-    create_hitl_middleware,
-    run,
-    to_request,
-    to_resume,
-)
+from agent_adapter.integrations.spoon import HumanInTheLoopMiddleware, run, to_request, to_resume
 from agent_adapter.testing import approve, edit, reject
 from tests.agent_adapter.integrations.spoon_office import (
     DONE,
     GATED,
     MAIL,
+    SCHEMAS,
     TURN,
     Noting,
     Office,
     answers,
     says,
 )
-from tests.conftest import until
 
 REJECTED = "This call was rejected and did not run"
 FAILED = "Error executing tool {}: "
@@ -211,19 +203,6 @@ async def test_a_call_that_no_model_made_does_not_run(office):
     assert office.ran == []
 
 
-def test_a_call_that_cannot_wait_does_not_run():
-    """SpoonAI's middleware has a synchronous side, which its agents do not use."""
-    gate = HumanInTheLoopMiddleware(GATED, approvals=deciding(**EVERYBODY_APPROVES))
-
-    def request(name):
-        return ToolCallRequest(tool_name=name, arguments={}, tool_call_id="call_1")
-
-    assert gate.wrap_tool_call(request("delete_file"), lambda _: "ran").error.startswith(
-        "This call did not run"
-    )
-    assert gate.wrap_tool_call(request("read_file"), lambda _: "ran") == "ran"
-
-
 async def test_a_name_that_the_agent_maps_to_a_gated_tool_is_gated(office):
     """Agents with MCP run a call of `proxy_delete_file` as `delete_file`."""
     approvals = deciding(delete_file=[reject("No."), approve()])
@@ -239,30 +218,8 @@ async def test_a_name_that_the_agent_maps_to_a_gated_tool_is_gated(office):
 # --- How long a step may take --------------------------------------------------------------------------------------
 
 
-def slowly(answer):
-    """A callback that takes longer than a tenth of a second."""
-
-    async def decide(_request):
-        await asyncio.sleep(0.3)
-        return answer
-
-    return decide
-
-
-async def test_a_person_may_be_slower_than_a_step(office):
-    """SpoonAI would cancel the step and end the run without a word."""
-    gate = HumanInTheLoopMiddleware(GATED, slowly("approve"))
-    agent = office.agent(MAILS, DONE, middleware=[gate])
-    agent._default_timeout = 0.1
-
-    assert await agent.run("go") == "done"
-
-    assert office.names() == ["send_email"]
-    assert agent._default_timeout == 0.1
-
-
 async def test_a_step_may_take_as_long_as_the_question_stands(office):
-    """No longer: a tool that hangs is still cut off."""
+    """SpoonAI would cancel it and end the run without a word. No longer, though: a tool that hangs is still cut off."""
     limits = []
 
     async def look(request, handler):
@@ -276,193 +233,43 @@ async def test_a_step_may_take_as_long_as_the_question_stands(office):
     await agent.run("go")
 
     assert limits == [30 + timedelta(hours=2, minutes=5).total_seconds()]
+    assert agent._default_timeout == 30
 
 
-# --- A callback decides --------------------------------------------------------------------------------------------
+# --- Converters ----------------------------------------------------------------------------------------------------
 
 
-def at_once(answer):
-    return lambda _request: answer
-
-
-@pytest.mark.parametrize("speed", [at_once, slowly], ids=["plain", "asynchronous"])
-@pytest.mark.parametrize(
-    ("answer", "ran", "heard"),
-    [
-        (ApprovalDecision.APPROVE, MAIL, "send_email was done"),
-        ("approve", MAIL, "send_email was done"),
-        ("REJECT", None, f"{REJECTED}."),
-        (ApprovalDecision.REJECT, None, f"{REJECTED}."),
-        (
-            ApprovalResponse(ApprovalDecision.EDIT, {"to": "c@x.com", "subject": "Hi"}),
-            {"to": "c@x.com", "subject": "Hi"},
-            "send_email was done",
-        ),
-        (
-            ApprovalResponse(ApprovalDecision.EDIT, {"to": 5, "subject": "Hi"}),
-            None,
-            "the edited send_email does not fit its tool: $.to: type; nothing was run",
-        ),
-        ("edit", None, "is not a decision"),
-        ("maybe", None, "Invalid approval decision string: maybe"),
-        (None, None, "Invalid approval decision type"),
-        (True, None, "Invalid approval decision type"),
-    ],
-)
-async def test_a_callback_answers_as_spoonai_documents(office, speed, answer, ran, heard):
-    """With a decision, its name or a response; whatever else it gives, the call does not run."""
-    agent = office.agent(MAILS, DONE, middleware=[HumanInTheLoopMiddleware(GATED, speed(answer))])
-
-    await agent.run("go")
-
-    assert office.ran == ([("send_email", ran)] if ran else [])
-    assert heard in answers(agent)["call_1"]
-
-
-async def test_a_callback_is_asked_about_each_gated_call(office):
-    """With SpoonAI's request; what it does to it changes nothing."""
-    asked = []
-
-    def decide(request):
-        asked.append((request.tool_name, dict(request.arguments), request.tool_call_id))
-        request.arguments.clear()
-        return "approve"
-
-    agent = office.agent(TURN, DONE, middleware=[HumanInTheLoopMiddleware(GATED, decide)])
-
-    await agent.run("go")
-
-    assert asked == [("send_email", MAIL, "call_1"), ("delete_file", {"path": "report.txt"}, "call_3")]
-    assert [args for _, args in office.ran] == [MAIL, {"path": "notes.txt"}, {"path": "report.txt"}]
-
-
-def breaks(_request):
-    raise RuntimeError("the terminal is gone")
-
-
-@pytest.mark.parametrize(
-    ("decide", "options", "why"),
-    [
-        (breaks, {}, "approval_callback: the terminal is gone"),
-        (
-            at_once(ApprovalResponse(ApprovalDecision.EDIT, {"path": "b"})),
-            {},
-            "edit is not one of approve, reject",
-        ),
-        (slowly("approve"), {"expires_in": timedelta(milliseconds=1)}, "Nobody decided in time."),
-    ],
-    ids=["fails", "not allowed", "takes too long"],
-)
-async def test_a_callback_without_an_answer_does_not_approve(office, decide, options, why):
-    """The model hears why; the other calls are decided for themselves."""
-
-    def asked(request):
-        return decide(request) if request.tool_name == "delete_file" else at_once("approve")(request)
-
-    callback = decide if options else asked
-    turn = says(*([("send_email", MAIL)] if not options else []), ("delete_file", {"path": "a"}))
-    agent = office.agent(turn, DONE, middleware=[HumanInTheLoopMiddleware(GATED, callback, **options)])
-
-    await agent.run("go")
-
-    assert office.names() == ([] if options else ["send_email"])
-    (*_, heard) = answers(agent).values()
-    assert "This call did not run: " in heard
-    assert why in heard
-
-
-# --- Whoever drives the agent decides ------------------------------------------------------------------------------
-
-
-async def paused(agent):
-    with pytest.raises(HITLInterrupt) as raised:
-        await agent.run("go")
-    return raised.value.interrupt_info
-
-
-async def test_a_run_without_reviewer_pauses_and_goes_on_with_the_calls_that_were_shown(office):
-    """The model is not asked again: it might say something else."""
-    gate = HumanInTheLoopMiddleware(GATED)
-    agent = office.agent(TURN, DONE, middleware=[gate])
-    approvals = deciding(send_email=edit({**MAIL, "to": "b@x.com"}), delete_file=reject("Keep it."))
-
-    pause = await paused(agent)
-    assert office.ran == []
-    resume = await approvals.review(to_request(pause, tools=office.tools))
-    gate.set_resume_data(to_resume(resume, pause))
-
-    assert await agent.run() == "done"
-    assert office.ran == [("send_email", {**MAIL, "to": "b@x.com"}), ("read_file", {"path": "notes.txt"})]
-    assert answers(agent)["call_3"].endswith(": Keep it.")
-    assert agent.llm.asked == 2
-
-
-GOOD = [{"type": "approve"}, {"type": "reject", "reason": "No."}]
-
-
-@pytest.mark.parametrize(
-    ("resume", "why"),
-    [
-        ({"decisions": [*GOOD, {"type": "approve"}]}, "3 decisions for 2 actions"),
-        ({"decisions": [{"type": "run"}, GOOD[1]]}, "is not a decision"),
-        ({"decisions": [None, GOOD[1]]}, "is not a decision"),
-        ({"decisions": [{"type": "edit"}, GOOD[1]]}, "is not a decision"),
-        ({"decisions": [{"type": "edit", "edited_action": {"name": "send_email", "args": {}}}, GOOD[1]]}, "is not a decision"),
-        ({"decisions": [{"type": "edit", "args": {"to": 5}}, GOOD[1]]}, "does not fit its tool"),
-        ({"decisions": [GOOD[0], {"type": "edit", "args": {"path": "b"}}]}, "edit is not one of approve, reject"),
-        ({"decisions": [{"type": "respond", "message": "hello"}, GOOD[1]]}, "is not a decision"),
-        ({"decisions": "approve"}, "resume: it has no decisions"),
-        (Command(), "resume: it has no decisions"),
-    ],
+PAUSE = hitl.InterruptInfo(
+    hitl.InterruptValue(
+        [hitl.ActionRequest("send_email", MAIL, "call_1"), hitl.ActionRequest("delete_file", {"path": "a"}, "call_2")],
+        [hitl.ReviewConfig("send_email", "call_1", ["approve", "edit"], None), hitl.ReviewConfig("delete_file", "call_2", ["approve", "reject"], None)],
+    )
 )  # fmt: skip
-async def test_an_answer_that_does_not_fit_leaves_the_run_paused(office, resume, why):
-    """SpoonAI's own middleware would take most of these for approvals."""
-    gate = HumanInTheLoopMiddleware(GATED)
-    agent = office.agent(TURN, DONE, middleware=[gate])
-    await paused(agent)
-
-    with pytest.raises((DecisionNotAllowedError, InvalidRequestError), match=why):
-        gate.set_resume_data(resume)
-
-    assert office.ran == []
-    gate.set_resume_data({"decisions": [DecisionInput(type="approve"), DecisionInput(type="reject")]})
-    assert await agent.run() == "done"
-    assert office.names() == ["send_email", "read_file"]
 
 
-async def test_a_paused_run_that_gets_no_answer_asks_the_model_anew(office):
-    """And pauses anew: the old calls are gone."""
-    gate = HumanInTheLoopMiddleware(GATED)
-    agent = office.agent(TURN, says(("delete_file", {"path": "b.txt"})), DONE, middleware=[gate])
-    await paused(agent)
+@pytest.mark.parametrize("pause", [PAUSE, PAUSE.to_dict()], ids=["object", "dict"])
+async def test_a_pause_of_spoonais_own_becomes_a_question_and_an_answer(office, pause):
+    """In its own words, with the schemas of the tools."""
+    approvals = deciding(edit({**MAIL, "to": "b@x.com"}), reject("Keep it."))
 
-    pause = await paused(agent)
-    gate.set_resume_data({"decisions": [{"type": "approve"}]})
-    await agent.run()
+    request = to_request(pause, tools=office.tools)
+    command = to_resume(await approvals.review(request), pause, tools=office.tools)
 
-    assert [action.name for action in pause.value.action_requests] == ["delete_file"]
-    assert office.ran == [("delete_file", {"path": "b.txt"})]
+    assert request.review_configs[0].args_schema == SCHEMAS["send_email"]
+    assert command.resume == {
+        "decisions": [
+            {"type": "edit", "args": {**MAIL, "to": "b@x.com"}},
+            {"type": "reject", "reason": "Keep it."},
+        ]
+    }
 
 
-async def test_an_answer_is_for_the_one_pause_that_waits_for_it(office):
-    """It is taken once, the first one stands, and it has to be clear which is meant."""
-    gate = HumanInTheLoopMiddleware(GATED)
-    agent = office.agent(MAILS, MAILS, DONE, middleware=[gate])
-    await paused(agent)
-    gate.set_resume_data({"decisions": [{"type": "approve"}]})
-    with pytest.raises(InvalidRequestError, match="0 runs wait for an answer here"):
-        gate.set_resume_data({"decisions": [{"type": "reject"}]})
-    with pytest.raises(HITLInterrupt):
-        await agent.run()
-    assert office.names() == ["send_email"]
+async def test_an_edit_that_does_not_fit_is_not_converted(office):
+    """SpoonAI would run it."""
+    resume = await deciding(edit({"to": 5, "subject": "Hi"}), reject()).review(to_request(PAUSE))
 
-    gate = HumanInTheLoopMiddleware(GATED)
-    one, other = (office.agent(TURN, DONE, middleware=[gate]) for _ in range(2))
-    await paused(one)
-    await paused(other)
-
-    with pytest.raises(InvalidRequestError, match="2 runs wait for an answer here"):
-        gate.set_resume_data({"decisions": GOOD})
+    with pytest.raises(DecisionNotAllowedError, match=r"send_email does not fit its tool: \$\.to: type"):
+        to_resume(resume, PAUSE, tools=office.tools)
 
 
 # --- Agents, subagents and policies ----------------------------------------------------------------------------------
@@ -480,22 +287,21 @@ async def test_agents_that_share_a_middleware_are_asked_apart(office):
 
 
 @pytest.mark.parametrize("kind", [ToolCallAgent, SpoonReactAI])
-@pytest.mark.parametrize("whose", [Stock, HumanInTheLoopMiddleware])
+@pytest.mark.parametrize("whose", [hitl.HumanInTheLoopMiddleware, HumanInTheLoopMiddleware])
 async def test_run_takes_the_place_of_the_agents_own_middleware(office, kind, whose):
     """What its `interrupt_on` names is held, for this run, and only the others are asked; the agent stays as it was."""
     approvals, nobody = deciding(delete_file=reject("Keep it.")), deciding()
-    own = (
-        Stock({"delete_file": True})
-        if whose is Stock
-        else HumanInTheLoopMiddleware({"delete_file": True}, approvals=nobody)
-    )
+    given = {"approvals": nobody} if whose is HumanInTheLoopMiddleware else {}
+    own = whose({"delete_file": {"allowed_decisions": ["reject"]}}, **given)
     agent = office.agent(DELETE, DONE, middleware=[own], kind=kind)
     pipeline = agent._middleware_pipeline
 
     await run(agent, "go", approvals=approvals)
 
     assert office.ran == []
-    assert (len(approvals.asked), nobody.asked) == (1, ())
+    (asked,) = approvals.asked
+    assert asked.request.review_configs[0].allowed_decisions == ("reject",)
+    assert nobody.asked == ()
     assert agent._middleware_pipeline is pipeline
 
 
@@ -528,36 +334,19 @@ async def test_run_refuses_what_it_cannot_hold(office):
     assert office.ran == []
 
 
-class Slow(ToolCallAgent):
-    """Does something of its own before it runs, as SpoonAI's agents with skills do."""
-
-    async def run(self, *args, **kwargs):
-        await asyncio.sleep(0)
-        return await super().run(*args, **kwargs)
-
-
-@pytest.mark.parametrize("soon", [True, False], ids=["about to run", "running"])
-async def test_an_agent_that_runs_is_not_given_another_gate(office, soon):
+async def test_an_agent_that_runs_is_not_given_another_gate(office):
     """Its calls stay with the first one."""
-    go = asyncio.Event()
-
-    async def when_said(_request):
-        await go.wait()
-        return "reject"
-
-    gate = HumanInTheLoopMiddleware(GATED, when_said)
-    agent = office.agent(MAILS, DONE, middleware=[gate], kind=Slow)
-    approvals = deciding(send_email=reject())
-    first = asyncio.create_task(run(agent, "go", approvals=approvals) if soon else agent.run("go"))
-    await (asyncio.sleep(0) if soon else until(lambda: agent.state == AgentState.RUNNING))
+    agent, approvals = office.agent(MAILS, DONE), deciding(send_email=reject())
+    pipeline = agent._middleware_pipeline
+    first = asyncio.create_task(run(agent, "go", approvals=approvals, interrupt_on=GATED))
+    await asyncio.sleep(0)
 
     with pytest.raises(InvalidRequestError, match="is running; make an agent for each run"):
         await run(agent, "go", approvals=approvals, interrupt_on={})
-    go.set()
 
     assert await first == "done"
     assert office.ran == []
-    assert agent._middleware_pipeline.middleware == [gate]
+    assert agent._middleware_pipeline is pipeline
 
 
 def an_agent_with_a_helper(office, *turns, **spec):
@@ -599,88 +388,6 @@ async def test_a_subagents_interrupt_on_is_refused_where_spoonai_would_not_hold_
         await run(agent, "go", approvals=deciding(), interrupt_on=GATED)
 
     assert agent.llm.asked == 0
-
-
-def test_options_that_nobody_reads_are_refused():
-    """Each way to decide has its own."""
-    approvals = deciding()
-    with pytest.raises(InvalidRequestError, match="approvals and approval_callback"):
-        HumanInTheLoopMiddleware(GATED, at_once("approve"), approvals=approvals)
-    with pytest.raises(InvalidRequestError, match="chanel: no such option here; the options are channel, "):
-        HumanInTheLoopMiddleware(GATED, approvals=approvals, chanel="C0")
-    with pytest.raises(InvalidRequestError, match="channel: no such option here; the options are expires_in"):
-        HumanInTheLoopMiddleware(GATED, at_once("approve"), channel="C0")
-    with pytest.raises(InvalidRequestError, match="channel: no such option here; nobody is asked"):
-        HumanInTheLoopMiddleware(GATED, channel="C0")
-
-
-async def test_the_factory_reviews_tools_alike(office):
-    """As SpoonAI's, with whom to ask beside it."""
-    approvals = deciding(**EVERYBODY_APPROVES)
-    gate = create_hitl_middleware(
-        "send_email",
-        "delete_file",
-        allowed_decisions=["approve", "reject"],
-        approvals=approvals,
-        channel="C0FILES",
-    )
-
-    await office.agent(TURN, DONE, middleware=[gate]).run("go")
-
-    (asked,) = approvals.asked
-    assert [c.allowed_decisions for c in asked.request.review_configs] == [("approve", "reject")] * 2
-    assert asked.route.channel == "C0FILES"
-    assert create_hitl_middleware("x").interrupt_on == {"x": True}
-    with pytest.raises(InvalidRequestError, match="the list is empty"):
-        create_hitl_middleware("x", allowed_decisions=[])
-
-
-# --- The page of SpoonAI in full ---------------------------------------------------------------------------------------
-
-
-def test_the_middleware_is_one_of_spoons():
-    """Whoever looks for SpoonAI's finds ours, and calls its helpers."""
-    gate = HumanInTheLoopMiddleware({"a": True, "b": {"allowed_decisions": ["reject"]}, "c": False})
-
-    assert isinstance(gate, Stock)
-    assert HITLMiddleware is HumanInTheLoopMiddleware
-    assert gate.get_interrupt_config("a") == {"allowed_decisions": ["approve", "edit", "reject"]}
-    assert gate.get_interrupt_config("b") == {"allowed_decisions": ["reject"]}
-    assert [gate.get_interrupt_config(name) for name in ("c", "nothing")] == [None, None]
-    assert gate.manager.should_interrupt("a")
-    assert not gate.manager.should_interrupt("c")
-    assert gate.interrupt_on["a"] is True
-
-
-def test_strict_is_where_spoon_has_it():
-    """By place and by name; an unknown decision is a ValueError, as there."""
-    wrong = {"x": {"allowed_decisions": ["aprove", "Reject", ApprovalDecision.EDIT]}}
-    for make in (lambda: HumanInTheLoopMiddleware(wrong), lambda: Stock(wrong)):
-        with pytest.raises(ValueError, match="aprove"):
-            make()
-
-    for loose in (
-        HumanInTheLoopMiddleware(wrong, None, False),
-        HumanInTheLoopMiddleware(wrong, strict=False),
-        Stock(wrong, strict=False),
-    ):
-        assert loose.get_interrupt_config("x") == {"allowed_decisions": ["reject", "edit"]}
-    # Where no decision is left, all stand in its place, as in SpoonAI; a gate is never left open.
-    for allowed in (["aprove"], []):
-        gate = HumanInTheLoopMiddleware({"x": {"allowed_decisions": allowed}}, strict=False)
-        assert gate.get_interrupt_config("x") == {"allowed_decisions": ["approve", "edit", "reject"]}
-
-
-async def test_run_takes_over_what_spoons_own_middleware_has_taken(office):
-    """Also what is wrong in it where it was not strict."""
-    own = Stock({"delete_file": {"allowed_decisions": ["Reject", "maybe"]}}, strict=False)
-    agent = office.agent(DELETE, DONE, middleware=[own])
-    approvals = deciding(delete_file=reject("Keep it."))
-
-    await run(agent, "go", approvals=approvals)
-
-    (asked,) = approvals.asked
-    assert asked.request.review_configs[0].allowed_decisions == ("reject",)
 
 
 @pytest.mark.parametrize("whose", ["run's", "the agent's"])
