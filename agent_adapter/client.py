@@ -76,7 +76,7 @@ from agent_adapter.receipts.question import Marks
 from agent_adapter.receipts.ring import Ring
 from agent_adapter.receipts.signer import AGENT_VARIABLE, CREATE_FOR_AGENT, signer_from_environment
 from agent_adapter.redis.address import address_of
-from agent_adapter.redis.claims import Claims, Right, patiently, why_stalled
+from agent_adapter.redis.claims import Claims, patiently, why_stalled
 from agent_adapter.redis.pool import (
     REPEAT_WITHIN,
     end_task,
@@ -586,10 +586,8 @@ class ApprovalClient:
                 yield given
 
     @asynccontextmanager
-    async def running(self, run: str, *, place: str = "") -> AsyncIterator[Right]:
+    async def running(self, run: str, *, place: str = "") -> AsyncIterator[None]:
         """Hold the right to run a thread while the body runs its graph. Do not hold it while people decide.
-
-        The body gets the note that the last holder left, and may leave one for the next.
 
         Args:
             run: The id of the run, as for `interrupt`.
@@ -599,8 +597,8 @@ class ApprovalClient:
             ClaimedError: when another call runs this thread.
             ClaimLostError: when the right expired in the body, and another process took it.
         """
-        async with self._claims.running(thread_id(self.agent, run, place)) as right:
-            yield right
+        async with self._claims.running(thread_id(self.agent, run, place)):
+            yield
 
     async def decisions(self, interrupt_id: str) -> AsyncIterator[Decided]:
         """Yield each decision as it is made, with the index of its action, until the interrupt has ended.

@@ -40,10 +40,10 @@ class Question:
     @classmethod
     def of(cls, pause: Pause, naming: Naming, place: Place | None = None) -> "Question":
         """Read a pause."""
-        payload, place = _payload(pause), place or Place()
+        payload = _payload(pause)
         try:
-            dialect = naming.dialect(payload, place.names, doubtful=place.doubtful)
-            return cls(pause, dialect, dialect.to_request(payload), place)
+            dialect = naming.dialect(payload)
+            return cls(pause, dialect, dialect.to_request(payload), place or Place())
         except InvalidRequestError as error:
             # Only the cause is kept: it shows the error of a callable, and does not repeat this sentence.
             raise type(error)(f"pause {pause.id}: {error}") from error.__cause__
@@ -62,11 +62,6 @@ def questions_of(pauses: Sequence[Pause], dialect: Named) -> Sequence[Question]:
     expect(pauses, list | tuple, where="pauses", cure=cure)
     _check_ids(pauses)
     naming = Naming.of(dialect)
-    if naming.by_place:
-        raise InvalidRequestError(
-            "dialect: a pause does not say which tool asks, so only `run` and `stream` take names by tool: "
-            "pass a function of the payload"
-        )
     return [Question.of(pause, naming) for pause in pauses]
 
 

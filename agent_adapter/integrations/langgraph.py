@@ -80,8 +80,8 @@ async def run(
         approvals: A connected client.
         config: `{"configurable": {"thread_id": …}}`, and what else the graph needs.
         tools: Tools that are not in a tool node of the graph; their argument schemas are shown and checked.
-        dialect: How the graph's own questions read their answers: a name (`boolean`, `approve_reject`, `text`, …), names
-            by tool or node, or a function of the payload. A question without a dialect is an error, and nobody is asked.
+        dialect: How the graph's own questions read their answers: a name (`boolean`, `approve_reject`, `text`, …), or a
+            function of the payload. A question without a dialect is an error, and nobody is asked.
         options: Passed to every call of the graph: `context`, `durability`, `version`, …
         asking: Where, for whom and how long to ask: `channel`, `thread_ts`, `context`, `expires_in`, `on_expiry`, `continuation`.
 

@@ -25,7 +25,7 @@ from agent_adapter.integrations._graph import Config, Graph, Tools
 from agent_adapter.integrations._langgraph_calls import Keys, passing_keys
 from agent_adapter.integrations._thread import Thread
 from agent_adapter.integrations.langgraph import run
-from agent_adapter.redis.claims import Right, patiently
+from agent_adapter.redis.claims import patiently
 from agent_adapter.redis.runs import failed_with
 from agent_adapter.worker.resumable import Finished, GoneOn, Notify, Paused, Turn
 
@@ -143,12 +143,11 @@ class ResumableGraph:
         at = "a pause"
         # Of an answer that cannot be used, people are asked again.
         with suppress(RefusedAnswerError):
-            # The journal says whether it may run again, or that somebody said so.
-            async with thread.running(repeats=False) as right:
-                at = await self._resumed(turn, thread, config, right)
+            async with thread.running():
+                at = await self._resumed(turn, thread, config)
         return await self._ask(thread) if at == "a pause" else await self._finished(thread)
 
-    async def _resumed(self, turn: Turn, thread: Thread, config: RunnableConfig, right: Right) -> str:
+    async def _resumed(self, turn: Turn, thread: Thread, config: RunnableConfig) -> str:
         """Resume the run, and return where it stopped: at a pause, a breakpoint or the end."""
         asked = set(turn.interrupt.pauses)
         if "began" not in turn.journal:
@@ -160,13 +159,13 @@ class ResumableGraph:
                 raise await turn.approvals.refuse_answer(resume, problem)
             keys = await turn.journal.keep("began", encode(thread.keys_for(resume, questions)))
             async with (
-                _set_aside_on_failure(turn, thread, decode(keys), right),
+                _set_aside_on_failure(turn, decode(keys)),
                 thread.command_for(resume, questions) as command,
             ):
                 await self.graph.ainvoke(command, config, **self._options)
         elif "arrived" not in turn.journal and await thread.came_to() == "a breakpoint":
             # Tools that run again get the same keys as before.
-            async with _set_aside_on_failure(turn, thread, decode(turn.journal["began"]), right):
+            async with _set_aside_on_failure(turn, decode(turn.journal["began"])):
                 await self.graph.ainvoke(None, config, **self._options)
         return await turn.journal.keep("arrived", await thread.came_to())
 
@@ -190,14 +189,13 @@ class ResumableGraph:
 
 
 @asynccontextmanager
-async def _set_aside_on_failure(turn: Turn, thread: Thread, keys: Keys, right: Right) -> AsyncIterator[None]:
+async def _set_aside_on_failure(turn: Turn, keys: Keys) -> AsyncIterator[None]:
     """Give tools their keys. If a tool would run again after a failure, set the run aside: no worker resumes it by itself."""
     report = partial(turn.approvals.report_later, claim=turn.resume.claim)
     with passing_keys(keys, report) as begun:
         try:
             yield
         except Exception as error:
-            left = await thread.left_by(begun, error, right, turn.interrupt.pauses)
-            if tools := left.tools if left else begun.in_doubt():
+            if tools := begun.in_doubt(error):
                 raise await patiently(partial(turn.journal.set_aside, failed_with(error), tools)) from error
             raise

@@ -6,8 +6,6 @@ from functools import partial
 
 import pytest
 from agents import Agent
-from langchain.agents import create_agent
-from langgraph.checkpoint.memory import InMemorySaver
 from redis import Redis as BlockingRedis
 
 from agent_adapter import (
@@ -31,7 +29,6 @@ from agent_adapter.worker import ResumeWorker
 from agent_adapter.worker.langgraph import ResumableGraph
 from agent_adapter.worker.openai_agents import ResumableAgent
 from tests.support.builders import an_action
-from tests.support.scripted_model import ScriptedModel
 
 URL = "redis://127.0.0.1:1/0"
 DICTIONARY = {"action_requests": []}
@@ -280,10 +277,6 @@ def _from_url(url=URL, **given):
     return ApprovalClient.from_url(url, agent="billing", **given)
 
 
-def _graph_of_langgraph():
-    return create_agent(ScriptedModel(turns=[]), [], checkpointer=InMemorySaver())
-
-
 def _interrupt(**given):
     return _in_memory().interrupt(a_request(), **given)
 
@@ -315,7 +308,6 @@ MISPLACED = [
     (lambda: ASKS["langgraph.run"](_in_memory(), {"optoins": {}}), r"optoins: .*'options'.*the framework itself takes goes into options="),
     (lambda: ASKS["openai_agents.run"](_in_memory(), {"max_turns": 3}), r"max_turns: no such option; .*goes into options="),
     (lambda: functions.run(_gated, {"to": "x"}, approvals=_in_memory(), thread_ts="x"), "thread_ts: 'x' is not written like one: pass the ts"),
-    (lambda: langgraph.run(_graph_of_langgraph(), {}, approvals=_in_memory(), config=THREAD, options={"subgrphs": True}), r"options\['subgrphs'\]: no such option \(did you mean 'subgraphs'"),
     (lambda: langgraph.run(Unrun(), {}, approvals=_in_memory(), config=THREAD, options="x"), "options: this is a text: pass a dictionary"),
     (lambda: langgraph.run({"messages": []}, Unrun(), approvals=_in_memory(), config=THREAD), "graph: this is a dictionary: pass the graph, and after it its input"),
     (lambda: langgraph.to_request({"__interrupt__": []}), r"pauses: this is a dictionary: pass result\["),

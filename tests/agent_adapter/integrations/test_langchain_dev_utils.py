@@ -55,7 +55,7 @@ async def test_handler_that_pauses_with_a_sentence_gets_accept_or_reject(till, k
     assert answers_to_model(result) == {"call_1": ("success", said)}
 
 
-@pytest.mark.parametrize("dialect", [None, "accept_reject", {"pay_in_cash": "accept_reject"}])
+@pytest.mark.parametrize("dialect", [None, "accept_reject"])
 @pytest.mark.parametrize("whose", ["theirs", "ours"])
 async def test_other_handlers_beside_one_that_pauses_with_a_sentence(till, whose, dialect):
     """Each keeps its own decisions, Edit among them, whether or not the caller names what the sentence reads."""
