@@ -25,7 +25,7 @@ from redis.asyncio import Redis
 from redis.credentials import CredentialProvider
 
 from agent_adapter import tracing
-from agent_adapter.asking import Asking, check_asking, spelled_out
+from agent_adapter.asking import Asking, check_asking
 from agent_adapter.background import in_background
 from agent_adapter.cipher import RECORD_KEY, STATE_KEY, Cipher
 from agent_adapter.contract.arguments import check_text
@@ -355,7 +355,6 @@ class ApprovalClient:
         await self._blocking.aclose()
         await self._redis.aclose()
 
-    @spelled_out
     def interrupt(
         self,
         request: HITLRequest,
@@ -500,7 +499,6 @@ class ApprovalClient:
         watch.told = faults
         return Asked.by(record.interrupt)
 
-    @spelled_out
     async def review(self, request: HITLRequest, **asking: Unpack[Asking]) -> DecidedResume:
         """Ask about a batch, wait, and return what was decided: publish, wait, claim and finish in one call.
 

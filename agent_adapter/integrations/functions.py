@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any, NoReturn, ParamSpec, Self, TypeAlias, TypeVar, Unpack, cast
 
-from agent_adapter.asking import Asking, check_asking, spelled_out
+from agent_adapter.asking import Asking, check_asking
 from agent_adapter.client import ApprovalClient, expect_client, withdrawn_on_cancel
 from agent_adapter.contract.hitl import (
     KNOWN_DECISIONS,
@@ -128,7 +128,6 @@ class CallOptions(Asking, total=False):
 _asking: ContextVar[CallOptions | None] = ContextVar("asking", default=None)
 
 
-@spelled_out
 @contextmanager
 def asking(**options: Unpack[CallOptions]) -> Iterator[None]:
     """Set options for the calls in a `with` block: who asks, where, under which key.
@@ -237,7 +236,6 @@ class _GatedFunction:
         return attempt.came_of_it()
 
 
-@spelled_out
 def requires_approval(
     approvals: ApprovalClient | SyncApprovalClient,
     *,
@@ -308,7 +306,6 @@ def requires_approval(
     return decorate
 
 
-@spelled_out
 async def run(
     function: Callable[..., Any],
     arguments: Mapping[str, Any],

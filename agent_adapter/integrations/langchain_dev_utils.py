@@ -5,7 +5,7 @@ from typing import Any, Unpack
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from agent_adapter.asking import Asking, spelled_out
+from agent_adapter.asking import Asking
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.hitl import (
     KNOWN_DECISIONS,
@@ -63,7 +63,6 @@ def _named(dialect: Named) -> Naming:
     return Naming.of(dialect, otherwise=_of_its_page)
 
 
-@spelled_out
 async def run(
     graph: Graph,
     input: Any,

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
 from typing import Any, Literal, Unpack, cast
 
-from agent_adapter.asking import Asking, spelled_out
+from agent_adapter.asking import Asking
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.hitl import HITLRequest
 from agent_adapter.contract.interrupt import Resume
@@ -60,7 +60,6 @@ def to_resume(
     return command_for(resume, questions_of(pauses, dialect), tools)
 
 
-@spelled_out
 async def run(
     graph: Graph,
     input: Any,
@@ -107,7 +106,6 @@ async def run(
     return result
 
 
-@spelled_out
 async def stream(
     graph: Graph,
     input: Any,

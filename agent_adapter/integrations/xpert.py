@@ -12,7 +12,7 @@ from typing import Any, TypeVar, Unpack, overload
 
 from pydantic import Field
 
-from agent_adapter.asking import Asking, check_asking, spelled_out
+from agent_adapter.asking import Asking, check_asking
 from agent_adapter.client import ApprovalClient, expect_client
 from agent_adapter.contract.hitl import HITLRequest, WireModel
 from agent_adapter.contract.interrupt import Resume
@@ -109,7 +109,6 @@ async def run(
     send: Callable[[dict[str, Any]], T],
     **asking: Unpack[Asking],
 ) -> T: ...
-@spelled_out
 async def run(
     event: Event,
     *,

@@ -13,7 +13,7 @@ try:
 except ImportError as error:
     raise ImportError(needs("LangGraph support", "langgraph", error)) from error
 
-from agent_adapter.asking import Asking, spelled_out
+from agent_adapter.asking import Asking
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.arguments import check_json, decode, encode
 from agent_adapter.contract.interrupt import Continuation, needs_of
@@ -65,7 +65,6 @@ class ResumableGraph:
         self._dialect = dialect
         self._options = {"durability": "sync", **(options or {})}
 
-    @spelled_out
     async def start(
         self, input: Any, *, approvals: ApprovalClient, config: Config, **asking: Unpack[Asking]
     ) -> Paused | Finished:
@@ -92,7 +91,6 @@ class ResumableGraph:
         interrupt_id = await thread.ask()
         return Paused(interrupt_id) if interrupt_id else await self._finished(thread)
 
-    @spelled_out
     async def run(
         self, input: Any, *, approvals: ApprovalClient, config: Config, **asking: Unpack[Asking]
     ) -> Any:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Any, Unpack
 
-from agent_adapter.asking import Asking, spelled_out
+from agent_adapter.asking import Asking
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.interrupt import Resume
 from agent_adapter.extras import needs
@@ -41,7 +41,6 @@ __all__ = [
 ]
 
 
-@spelled_out
 async def run(
     agent: Agent[Any],
     input: str | list[TResponseInputItem] | PausedRun,
@@ -95,7 +94,6 @@ async def run(
     return result
 
 
-@spelled_out
 def stream(
     agent: Agent[Any],
     input: str | list[TResponseInputItem] | PausedRun,

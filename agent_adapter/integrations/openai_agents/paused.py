@@ -19,7 +19,7 @@ from agents import (
     __version__,
 )
 
-from agent_adapter.asking import Asking, spelled_out
+from agent_adapter.asking import Asking
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import Decision
@@ -104,7 +104,6 @@ class PausedRun:
             return None
         return replace(following, edits=self.edits, keys=self.keys, claims=self.claims, held=self.held)
 
-    @spelled_out
     def interrupt(
         self,
         approvals: ApprovalClient,

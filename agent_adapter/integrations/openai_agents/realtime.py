@@ -13,7 +13,7 @@ from agents import Agent, ToolApprovalItem
 from agents.realtime import RealtimeSession, RealtimeSessionEvent, RealtimeToolApprovalRequired
 from openai.types.responses import ResponseFunctionToolCall
 
-from agent_adapter.asking import Asking, check_asking, spelled_out
+from agent_adapter.asking import Asking, check_asking
 from agent_adapter.background import in_background
 from agent_adapter.client import ApprovalClient, expect_client
 from agent_adapter.contract.hitl import ApproveDecision, Decision, EditDecision, RejectDecision
@@ -31,7 +31,6 @@ logger = logging.getLogger(__name__)
 NOT_APPROVED = "No person approved this call, so it did not run."
 
 
-@spelled_out
 async def events(
     session: RealtimeSession,
     *,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Unpack
 
-from agent_adapter.asking import Asking, spelled_out
+from agent_adapter.asking import Asking
 from agent_adapter.client import ApprovalClient, expect_client
 from agent_adapter.contract.hitl import HITLRequest
 from agent_adapter.contract.interrupt import Resume
@@ -85,7 +85,6 @@ def to_resume(resume: Resume, pause: Pause, *, tools: Iterable[BaseTool] = ()) -
     return Command(resume=dialect.to_resume(decisions, value_of(pause)))
 
 
-@spelled_out
 async def run(
     agent: ToolCallAgent,
     message: str | None = None,

@@ -20,7 +20,7 @@ from spoon_ai.middleware.base import (
 from spoon_ai.tools import hitl
 from spoon_ai.tools.base import BaseTool
 
-from agent_adapter.asking import Asking, check_asking, spelled_out
+from agent_adapter.asking import Asking, check_asking
 from agent_adapter.background import in_background
 from agent_adapter.client import ApprovalClient, expect_client
 from agent_adapter.contract.arguments import encode
@@ -52,7 +52,6 @@ MARGIN = timedelta(minutes=5)
 Handler: TypeAlias = Callable[[Any], Any]
 
 
-@spelled_out
 def create_hitl_middleware(
     *tool_names: str,
     allowed_decisions: Sequence[str] | None = None,
@@ -100,7 +99,6 @@ class HumanInTheLoopMiddleware(hitl.HumanInTheLoopMiddleware):  # type: ignore[m
 
     system_prompt = None  # SpoonAI's prompt describes commands that the model never sees
 
-    @spelled_out
     def __init__(
         self,
         interrupt_on: InterruptOn,

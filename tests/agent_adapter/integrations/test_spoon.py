@@ -631,7 +631,7 @@ async def test_the_factory_reviews_tools_alike(office):
     assert [c.allowed_decisions for c in asked.request.review_configs] == [("approve", "reject")] * 2
     assert asked.route.channel == "C0FILES"
     assert create_hitl_middleware("x").interrupt_on == {"x": True}
-    with pytest.raises(InvalidRequestError, match="the list is empty"):
+    with pytest.raises(InvalidRequestError, match="at least 1 item"):
         create_hitl_middleware("x", allowed_decisions=[])
 
 
