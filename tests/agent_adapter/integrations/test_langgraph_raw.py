@@ -10,13 +10,12 @@ from langgraph.types import interrupt
 
 from agent_adapter.dialects import custom
 from agent_adapter.errors import (
-    ConflictError,
     DecisionNotAllowedError,
     InterruptExpiredError,
     InvalidRequestError,
     UnknownDialectError,
 )
-from agent_adapter.integrations.langgraph import run, stream, to_request
+from agent_adapter.integrations.langgraph import run, stream
 from agent_adapter.testing import ScriptedReviewer, approve, reject, respond
 from agent_adapter.worker.langgraph import ResumableGraph
 from tests.agent_adapter.integrations.office import CONFIG, run_thread
@@ -75,20 +74,6 @@ async def test_question_of_unknown_form_is_refused_before_anybody_is_asked(way, 
     assert [pause.value for pause in (await graph.aget_state(CONFIG)).interrupts] == [value]
 
 
-@pytest.mark.parametrize("value", ["Send?", {**REVIEW, "hint": "x"}])
-async def test_line_of_the_refusal_can_be_pasted(value):
-    """Whoever meets it for the first time copies one line, and the thread that was paused goes on."""
-    graph, approvals, config = asking(ask=value), deciding(approve()), CONFIG
-    with pytest.raises(UnknownDialectError) as caught:
-        await run(graph, {"heard": []}, approvals=approvals, config=config)
-    (line,) = [line for line in str(caught.value).splitlines() if line.startswith("    run(")]
-
-    names = {"run": run, "graph": graph, "approvals": approvals, "config": config}
-    result = await eval(line.strip(), names)
-
-    assert result["heard"] == [True]
-
-
 @EVERY_WAY
 async def test_silence_about_a_text_question_raises_and_the_thread_can_be_resumed(way):
     """Nothing is handed to the program when nobody answers; asked again, it gets the words."""
@@ -142,17 +127,6 @@ async def test_answer_that_a_callable_cannot_write_resumes_nothing():
     result = await run_thread(graph, approvals, None, dialect=good)
     assert result["heard"] == [["approve"]]
     assert len(approvals.reviewer.asked) == 1
-
-
-async def test_open_question_is_not_asked_in_two_ways_at_once():
-    """Another name beside an open card is refused with the way out."""
-    graph, approvals = asking(ask=SEND), deciding(approve(), respond("x"))
-    (pause,) = (await graph.ainvoke({"heard": []}, CONFIG))["__interrupt__"]
-    published = approvals.interrupt(to_request([pause], dialect="boolean"), run="thread-1", pauses=[pause.id])
-    await approvals.publish(published)
-
-    with pytest.raises(ConflictError, match="withdraw it"):
-        await run_thread(graph, approvals, None, dialect="text")
 
 
 # --- Breakpoints ---------------------------------------------------------------------------------------------------------

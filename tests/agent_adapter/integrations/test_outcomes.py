@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import threading
-from dataclasses import replace
 from typing import Annotated
 
 import pytest
@@ -11,7 +10,6 @@ from agents import (
     Agent,
     CustomTool,
     RunConfig,
-    Runner,
     ShellCallOutcome,
     ShellCommandOutput,
     ShellResult,
@@ -238,18 +236,6 @@ async def test_an_error_that_ends_the_run_of_an_agent_used_as_a_tool_is_a_failur
     (agents,), (charged,) = await outcomes_of(client)
     assert charged == NO_FUNDS
     assert (agents.status, "no funds for 5" in agents.text) == ("failed", True)
-
-
-async def test_a_tool_outside_of_a_run_that_asks_does_what_it_did_before():
-    """Our runs watch it from inside, and it may be used elsewhere too."""
-    client, agent = deciding(approve(), approve()), failing()
-    await openai_agents.run(agent, "go", approvals=client)
-    (tool,) = agent.tools
-    free = replace(tool, needs_approval=False)
-    result = await Runner.run(calling(free), "go")
-
-    assert desk.answers_to_model(result)["call_1"].startswith("An error occurred while running the tool.")
-    assert await outcomes_of(client) == [[NO_FUNDS]]
 
 
 def commands(*ended):
