@@ -29,23 +29,16 @@ Config: TypeAlias = RunnableConfig | Mapping[str, Any]
 """LangGraph's own type, or a plain mapping: a type checker does not accept one for the other."""
 
 
-def tool_names(graph: Graph) -> set[str]:
-    """Return the names of the graph's tools, including those of the agents inside it."""
-    return {tool.name for inner in graphs_in(graph) for tool in _tools_of(inner)}
-
-
-def own_tools(graph: Graph) -> dict[str, BaseTool]:
+def own_tools(graph: Graph) -> dict[str, BaseTool | None]:
     """Return the graph's tools by name, including those of the agents inside it.
 
-    Two tools with one name and different arguments are left out, because it is not known which is meant.
+    Of two tools with one name and different arguments, it is not known which is meant: `None`.
     """
-    found: dict[str, BaseTool] = {}
-    doubtful = set()
+    found: dict[str, BaseTool | None] = {}
     for tool in (tool for inner in graphs_in(graph) for tool in _tools_of(inner)):
-        if tool.name in found and json_schema(tool) != json_schema(found[tool.name]):
-            doubtful.add(tool.name)
-        found[tool.name] = tool
-    return {name: tool for name, tool in found.items() if name not in doubtful}
+        other = found.get(tool.name, tool)
+        found[tool.name] = tool if other and json_schema(tool) == json_schema(other) else None
+    return found
 
 
 def tools_by_name(tools: Tools) -> dict[str, BaseTool]:

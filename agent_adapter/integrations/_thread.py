@@ -33,7 +33,6 @@ from agent_adapter.integrations._graph import (
     own_tools,
     reviewed_names,
     reviews_turn,
-    tool_names,
     tools_by_name,
 )
 from agent_adapter.integrations._langgraph_calls import keys_of, passing_keys
@@ -103,8 +102,8 @@ class Thread:
                 "asked: leave it out, and ask with interrupt() or LangChain's HumanInTheLoopMiddleware"
             )
         naming, given = Naming.of(dialect), tools_by_name(tools)
-        known = {**own_tools(graph), **given}
-        own = tool_names(graph)
+        own = own_tools(graph)
+        known = {name: tool for name, tool in {**own, **given}.items() if tool}
         if own:
             cure = "; pass a tool in tools=[…] that the graph adds while it runs, or that it had when a thread paused"
             check_tools(reviewed_names(graph), {*own, *given}, cure=cure)
