@@ -70,14 +70,12 @@ RECOGNISED: Mapping[str, Dialect] = {
 DIALECTS: Mapping[str, Dialect] = {
     **RECOGNISED,
     "langchain_js": camel_case.LANGCHAIN_JS,
-    "human_interrupt_classic": human_interrupt.CLASSIC,
     "dev_utils": human_interrupt.DEV_UTILS,
     "dev_utils_0_1": human_interrupt.DEV_UTILS_0_1,
     "boolean": generic.BOOLEAN,
     "text": generic.TEXT,
     "approve_reject": generic.APPROVE_REJECT,
     "accept_reject": generic.ACCEPT_REJECT,
-    "accept_reject_response": generic.ACCEPT_REJECT_RESPONSE,
 }
 """All dialects by name: those that are recognised, and those that the caller has to name."""
 

@@ -137,7 +137,6 @@ class HumanInterrupt:
 
 OBJECT = HumanInterrupt()
 LIST = HumanInterrupt(LOOKED_FOR="a list of objects with 'action_request'", listed=True)
-CLASSIC = HumanInterrupt(edit="action_request")
 DEV_UTILS = HumanInterrupt(edit="args", takes_ignore=False)
 # Its handler allows `ignore` in what it asks and raises on it in what it is answered.
 DEV_UTILS_0_1 = replace(LIST, takes_ignore=False)

@@ -41,7 +41,6 @@ ONE = {"action_request": {"action": "pay", "args": {}}, "config": {"allow_accept
     [
         (ONE, None, "human_interrupt"),
         (ONE, "dev_utils", "dev_utils"),
-        (ONE, "human_interrupt_classic", "human_interrupt_classic"),
         (ONE, "accept_reject", "human_interrupt"),
         (ONE, "dev_utils_0_1", "human_interrupt"),
         ([ONE], "dev_utils", "human_interrupt_list"),

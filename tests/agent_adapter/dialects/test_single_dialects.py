@@ -313,7 +313,7 @@ def test_a_rejection_without_a_reason_asks_the_model_not_to_try_again():
 
 # --- Pauses of a program's own ------------------------------------------------------------------------------------
 
-NAMES = ("boolean", "approve_reject", "text", "accept_reject", "accept_reject_response")
+NAMES = ("boolean", "approve_reject", "text", "accept_reject")
 VALUES = ["", 0, 1.5, True, None, [], {}, [1, {"a": None}], {"question": "x", "options": ["a"]}]
 
 
