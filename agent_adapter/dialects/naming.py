@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from reprlib import Repr
 from typing import Any, TypeAlias
 
 from agent_adapter.contract.hitl import Decision
@@ -17,9 +16,6 @@ ByPayload: TypeAlias = Callable[[Any], Reading | None]
 Named: TypeAlias = "str | Generic | ByPayload | Naming | None"
 """The `dialect` argument of `run`: one reading for all pauses whose keys do not show it; or a function that gets the payload of a
 pause and returns its reading, or `None` if its keys show it."""
-_SHORT = Repr()
-_SHORT.maxstring = _SHORT.maxother = 80
-_SHORT.maxlevel = 3
 
 
 @dataclass(frozen=True)
@@ -75,7 +71,7 @@ def _how_to_name(payload: Any, error: UnknownDialectError) -> str:
     # One name for all pauses does not apply to a pause that looks like a framework's.
     choice = '"boolean"' if BOOLEAN.recognises(payload) else 'lambda payload: "boolean"'
     sentence = (
-        f"nobody was asked. The run paused with {_SHORT.repr(payload)}, and only you know how it reads the answer. "
+        f"nobody was asked. The run paused with {repr(payload)[:200]}, and only you know how it reads the answer. "
         "Say so and go on with the thread, which still waits:\n"
         f"    run(graph, None, approvals=approvals, config=config, dialect={choice})\n"
         '"boolean" hands it True or False, "approve_reject" the word approve or reject, "text" the words that a person '

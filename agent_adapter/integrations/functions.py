@@ -97,7 +97,11 @@ def to_resume(resume: Resume, call: Call, *, on_reject: OnReject | None = None) 
         case ApproveDecision():
             return call.inputs.call_with(call.values)
         case EditDecision():
-            return call.inputs.call_with(_edited(call, decision.edited_action.args))
+            try:
+                values = call.inputs.edited(call.values, call.shown, decision.edited_action.args)
+            except InvalidRequestError as error:
+                raise DecisionNotAllowedError(f"the edit does not fit: {error}; nothing was run") from error
+            return call.inputs.call_with(values)
         case RespondDecision() if decided_by != EXPIRED:
             return partial(str, decision.message)
         case RejectDecision() | RespondDecision():
@@ -105,13 +109,6 @@ def to_resume(resume: Resume, call: Call, *, on_reject: OnReject | None = None) 
             return partial(on_reject or _raise, rejected)
         case _:
             raise DecisionNotAllowedError(f"{resume.interrupt_id}: {name} has no decision; nothing was run")
-
-
-def _edited(call: Call, edit: Mapping[str, Any]) -> Values:
-    try:
-        return call.inputs.edited(call.values, call.shown, edit)
-    except InvalidRequestError as error:
-        raise DecisionNotAllowedError(f"the edit does not fit: {error}; nothing was run") from error
 
 
 def _raise(error: RejectedError) -> NoReturn:
