@@ -1,15 +1,12 @@
 """What a function takes, as a person sees it and as the function gets it."""
 
 import dataclasses
-import os
-from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from datetime import UTC, date, datetime, time, timedelta, timezone
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from enum import Enum, IntEnum
 from functools import partial
 from typing import Annotated, Any, Literal
-from zoneinfo import ZoneInfo
 
 import pytest
 from pydantic import (
@@ -244,21 +241,6 @@ def test_a_secret_is_refused_and_not_shown_in_the_error():
 
 
 @pytest.mark.parametrize(
-    ("annotation", "value", "json"),
-    [
-        (OrderedDict[str, int], OrderedDict(a=1), {"a": 1}),
-        (datetime, datetime(2026, 11, 20, 12, tzinfo=timezone(timedelta(hours=5.5))), "2026-11-20T12:00:00+05:30"),
-        (Decimal, Decimal("1E+2"), "1E+2"),
-        (ZoneInfo, ZoneInfo("Europe/Berlin"), "Europe/Berlin"),
-    ],
-)  # fmt: skip
-def test_types_of_the_standard_library_and_of_pydantic_are_shown_in_their_own_form(annotation, value, json):
-    values, shown = Inputs.of(one(annotation)).read({"value": value})
-
-    assert (values, shown) == ({"value": value}, {"value": json})
-
-
-@pytest.mark.parametrize(
     ("annotation", "value", "runs"), [(int, True, 1), (bool, 1, True), (list[int], [True], [1])]
 )
 def test_what_runs_is_of_the_type_that_is_shown(annotation, value, runs):
@@ -323,12 +305,6 @@ def test_bound_methods_and_partials_show_what_is_left_to_give():
     assert shown(Office().send, to="dana") == {"to": "dana"}
     assert shown(partial(everything, 1), to="dana") == {"to": "dana", "cc": "nobody"}
     assert Inputs.of(partial(everything, 1)).name == "everything"
-
-
-def test_functions_without_annotations_take_json():
-    """What has no type is shown as it is; the library's own functions are no exception."""
-    assert shown(lambda to, amount=5: None, to={"a": [1]}) == {"to": {"a": [1]}, "amount": 5}
-    assert shown(os.remove, path="a") == {"path": "a", "dir_fd": None}
 
 
 @pytest.mark.parametrize(

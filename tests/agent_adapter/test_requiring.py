@@ -88,11 +88,6 @@ def pay(to: str, amount: float = 1.0, **more: Any):
     return to, amount, more
 
 
-def test_an_approved_call_runs():
-    assert runs(pay, {"to": "al", "amount": 2.5}, "al", 2.5) == ("al", 2.5, {})
-    assert runs(pay, {"to": "al", "amount": 2.5}, amount=2.5, to="al") == ("al", 2.5, {})
-
-
 def test_methods_are_checked_without_their_object():
     class Till:
         @requires_receipt(keys=RING, audience="billing")
@@ -108,16 +103,6 @@ def test_methods_are_checked_without_their_object():
     with using_receipt(BOT.receipt()):
         assert till.pay("al") == (till, "al")
         assert Till.pay_at_once("al") == (Till, "al")
-
-
-def test_the_name_of_the_function_is_the_name_of_the_tool():
-    def delete(to: str):
-        return to
-
-    with using_receipt(BOT.receipt()), pytest.raises(ReceiptError) as caught:
-        requires_receipt(**GUARD)(delete)("al")
-
-    assert caught.value.code == "tool"
 
 
 @pytest.mark.parametrize(

@@ -61,15 +61,6 @@ async def test_what_is_published_is_an_interrupt(client, given):
             await attempt
 
 
-async def test_what_is_reviewed_is_a_batch(client):
-    """A dictionary becomes one, and an interrupt has one already."""
-    for given in (DICTIONARY, [DICTIONARY], URL):
-        with pytest.raises(WrongArgumentError, match=r"request: this is .*HITLRequest\.model_validate"):
-            await client.review(given)
-    with pytest.raises(WrongArgumentError, match="an Interrupt: it has its batch already"):
-        await client.review(client.interrupt(a_request()))
-
-
 async def test_an_interrupt_is_named_by_its_id(client):
     """Not by itself."""
     given = client.interrupt(a_request())

@@ -134,23 +134,6 @@ async def test_arguments_that_change_while_people_decide_run_as_they_were_shown(
     assert till.paid == [("dana", given["sum"], NOON, ["rent"])]
 
 
-async def test_arguments_that_do_not_fit_ask_nobody():
-    """A wrong call is the caller's error, as ever, and no question."""
-    till = Till()
-    approvals, reviewer = scripted()
-    pay = requires_approval(approvals)(till.pay)
-
-    with pytest.raises(InvalidRequestError, match="pay: on: Input should be a valid datetime"):
-        await pay(**{**a_payment(), "on": "soon"})
-    with pytest.raises(TypeError, match="missing a required argument: 'tags'"):
-        await pay("dana", a_payment()["sum"], NOON)
-    with pytest.raises(InvalidRequestError, match="pay: tags is missing"):
-        await run(
-            till.pay, {key: value for key, value in SHOWN.items() if key != "tags"}, approvals=approvals
-        )
-    assert (till.paid, reviewer.asked) == ([], [])
-
-
 async def test_run_offers_what_the_decorator_does():
     """Decisions, description, condition, value of a rejection and options in one call."""
     till = Till()

@@ -15,7 +15,7 @@ from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 from agent_adapter.integrations.langchain_dev_utils import handler, run, to_request, to_resume
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject
 from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, answers_to_model
-from tests.agent_adapter.integrations.till import Till, agent, asks_in_a_sentence, asks_in_a_sentence_async
+from tests.agent_adapter.integrations.till import Till, agent, asks_in_a_sentence
 from tests.support.deciding import deciding
 from tests.support.scripted_model import ScriptedModel, says
 
@@ -25,14 +25,9 @@ def till():
     return Till()
 
 
-KINDS = pytest.mark.parametrize("kind", ["sync", "async"])
 # --- A custom handler: the example of the package's own page ------------------------------------------------------
 
 
-CUSTOM = {"sync": asks_in_a_sentence, "async": asks_in_a_sentence_async}
-
-
-@KINDS
 @pytest.mark.parametrize(
     ("decision", "paid", "said"),
     [
@@ -42,10 +37,10 @@ CUSTOM = {"sync": asks_in_a_sentence, "async": asks_in_a_sentence_async}
     ],
     ids=["approve", "reject", "silence"],
 )
-async def test_handler_that_pauses_with_a_sentence_gets_accept_or_reject(till, kind, decision, paid, said):
+async def test_handler_that_pauses_with_a_sentence_gets_accept_or_reject(till, decision, paid, said):
     """As in the package's page, without a name for what it reads."""
     reviewer = ScriptedReviewer([decision])
-    graph = agent(till.decorated(kind, CUSTOM[kind]))
+    graph = agent(till.decorated("sync", asks_in_a_sentence))
 
     result = await run(graph, GO, approvals=InMemoryApprovalClient(reviewer), config=CONFIG)
 
@@ -113,26 +108,6 @@ async def test_typed_and_injected_arguments_are_shown_as_json_and_run_as_they_ar
 
     assert [action.args for action in reviewer.asked] == [{"day": "2026-11-20"}, {"day": "2026-11-21"}]
     assert sorted(booked) == [(date(2026, 11, 20), "call_1"), (date(2026, 12, 24), "call_2")]
-
-
-async def test_typed_argument_of_the_decorators_own_handler_is_an_error_and_no_question():
-    """Its pause holds the date itself, which nobody could be shown; nothing runs."""
-    booked = []
-
-    @human_in_the_loop
-    def book(day: date) -> str:
-        """Book a day."""
-        booked.append(day)
-        return "booked"
-
-    turn = says(("book", {"day": "2026-11-20"}))
-    graph = create_agent(ScriptedModel(turns=[turn, DONE]), [book], checkpointer=InMemorySaver())
-    reviewer = ScriptedReviewer([])
-
-    with pytest.raises(InvalidRequestError, match=r"day: date is not a JSON value"):
-        await run(graph, GO, approvals=InMemoryApprovalClient(reviewer), config=CONFIG)
-
-    assert (booked, reviewer.asked) == ([], [])
 
 
 async def test_asynchronous_tool_under_the_decorator_that_blocks_is_refused_before_anybody_is_asked():

@@ -10,7 +10,6 @@ import pytest
 from agent_adapter.errors import (
     ClaimedError,
     ConsumedError,
-    InterruptExpiredError,
     InvalidRequestError,
     WrongArgumentError,
 )
@@ -137,21 +136,6 @@ async def test_an_event_that_comes_twice_resumes_its_conversation_once():
 
     assert conversation.resumed == [ANSWER]
     assert len(approvals.reviewer.asked) == 3
-
-
-async def test_silence_rejects_or_raises_as_the_caller_chose():
-    """Nothing runs that nobody approved."""
-    conversation = Conversation()
-    silent = {"send_email": approve(), "run_sql": None, "update_customer": None}
-
-    await run(EVENT, approvals=deciding(**silent), thread_id="1", send=conversation.resume)
-    with pytest.raises(InterruptExpiredError):
-        await run(
-            EVENT, approvals=deciding(**silent), thread_id="1", send=conversation.resume, on_expiry="raise"
-        )
-
-    no = {"type": "reject", "message": "Nobody decided in time."}
-    assert conversation.resumed == [{"decisions": [{"type": "approve"}, no, no]}]
 
 
 CLIENT_TOOL = {"clientToolCalls": [{"name": "request_user_input", "args": {}, "id": "call_1"}]}
