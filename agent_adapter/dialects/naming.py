@@ -31,11 +31,7 @@ class Naming:
 
     @classmethod
     def of(cls, named: "Named", *, otherwise: ByPayload | None = None) -> "Naming":
-        """Read the `dialect` argument of a caller.
-
-        Raises:
-            InvalidRequestError: when it is not valid.
-        """
+        """Read the `dialect` argument of a caller."""
         match named:
             case Naming():
                 return named
@@ -48,12 +44,7 @@ class Naming:
         raise InvalidRequestError(f"dialect: {named!r} is neither a name nor a function of the payload")
 
     def dialect(self, payload: Any) -> Dialect:
-        """Return the dialect of a pause.
-
-        Raises:
-            UnknownDialectError: when it is not known how the answer is read.
-            InvalidRequestError: when the named dialect is not valid here.
-        """
+        """Return the dialect of a pause, or raise an UnknownDialectError that says how to name it."""
         if (dialect := _called(self.by_payload, payload)) is not None:
             return dialect
         if self.for_all is not None and self.for_all.recognises(payload):

@@ -135,11 +135,7 @@ def reviews_turn(pause: Pause) -> bool:
 
 
 def check_call_ids(calls: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse a review of a turn in which two calls have the same id.
-
-    LangChain finds the call of each decision by its id. With two equal ids, an edit of one call would run in place of the
-    other, and an approved call would not run if the other is rejected. A review per call is not affected.
-    """
+    """Refuse a review of a turn in which two calls have the same id, by which LangChain finds the call of each decision."""
     for id, count in Counter(call["id"] for call in calls).items():
         if count > 1:
             raise InvalidRequestError(

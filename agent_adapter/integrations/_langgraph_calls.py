@@ -100,9 +100,7 @@ class Begun:
 def passing_keys(keys: Keys, report: Report | None = None) -> Iterator[Begun]:
     """Pass these keys to the tools that the body runs, in addition to the keys of an outer `passing_keys`.
 
-    Args:
-        keys: The keys of the decided calls.
-        report: Takes what became of each of these calls.
+    `report` takes what became of each of these calls.
     """
     before = _handler.get()
     known, begun = (before.keys, before.begun) if before else ({}, Begun())
@@ -117,12 +115,7 @@ def passing_keys(keys: Keys, report: Report | None = None) -> Iterator[Begun]:
 
 
 def keys_of(resume: Resume, asked: Sequence[tuple[Place, Sequence[ActionRequest]]]) -> dict[str, str]:
-    """Return the keys of the calls that these decisions let run, and of the tasks that asked by themselves.
-
-    Args:
-        resume: The answer; its decisions are in the order of the actions.
-        asked: Where each pause comes from, and its actions.
-    """
+    """Return the keys of the calls that these decisions let run, and of the tasks that asked by themselves."""
     found: dict[str, str] = {}
     position = 0
     for place, actions in asked:

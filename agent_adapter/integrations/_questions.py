@@ -80,9 +80,8 @@ def _kept(config: ReviewConfig) -> ReviewConfig:
     return config if config.integers else config.model_copy(update={"integers": INTEGERS})
 
 
-def command_for(resume: Resume, questions: Sequence[Question], tools: Tools) -> Command[Any]:
-    """Return what the graph resumes with. Edits are checked."""
-    check_edits(resume, questions, tools)
+def command_for(resume: Resume, questions: Sequence[Question]) -> Command[Any]:
+    """Return what the graph resumes with."""
     shares = zip(questions, share_out(resume, [question.request for question in questions]), strict=True)
     return Command(resume={question.id: question.answer(own) for question, own in shares})
 

@@ -229,15 +229,12 @@ class Thread:
     async def command_for(
         self, resume: DecidedResume, questions: Sequence[Question]
     ) -> AsyncIterator[Command[Any] | None]:
-        """Yield the command that hands these decisions back.
-
-        In the body, tools have the keys of their calls, and what becomes of them is reported.
-        """
+        """Yield the command that hands these decisions back. In the body, tools have the keys of their calls."""
         try:
             check_edits(resume, questions, self.tools)
         except DecisionNotAllowedError as error:
             raise await self.approvals.refuse_answer(resume, str(error)) from error
-        command = command_for(resume, questions, self.tools)
+        command = command_for(resume, questions)
         saver = saver_of(self.graph)
         try:
             (saver.serde if saver else JsonPlusSerializer()).dumps_typed(command.resume)
@@ -277,10 +274,7 @@ class Thread:
         return Command(resume=left) if left else None
 
     async def _apart(self, questions: Sequence[Question]) -> Sequence[Question]:
-        """Return the first question, with the others of the same record.
-
-        After a crash, some pauses of an earlier question may be open together with new ones. These are two records.
-        """
+        """Return the first question, with the others of its record: after a crash, old and new pauses may be open together."""
         records = [
             await self.approvals.publish(await self.interrupt_of([question])) for question in questions
         ]

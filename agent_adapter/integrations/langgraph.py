@@ -16,7 +16,7 @@ try:
     from langgraph.types import Interrupt as Pause
 
     from agent_adapter.integrations._graph import Config, Graph, Tools
-    from agent_adapter.integrations._questions import command_for, questions_of, request_of
+    from agent_adapter.integrations._questions import check_edits, command_for, questions_of, request_of
     from agent_adapter.integrations._thread import Thread
 except ImportError as error:
     raise ImportError(needs("LangGraph support", "langgraph", error)) from error
@@ -57,7 +57,9 @@ def to_resume(
     Raises:
         DecisionNotAllowedError: when a decision does not fit. Nothing was resumed; the pauses can still be answered.
     """
-    return command_for(resume, questions_of(pauses, dialect), tools)
+    questions = questions_of(pauses, dialect)
+    check_edits(resume, questions, tools)
+    return command_for(resume, questions)
 
 
 async def run(

@@ -10,6 +10,7 @@ from langchain_dev_utils.tool_calling import human_in_the_loop
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
+from agent_adapter import Outcome
 from agent_adapter.contract.interrupt import Resume
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 from agent_adapter.integrations.langchain_dev_utils import handler, run, to_request, to_resume
@@ -87,6 +88,16 @@ async def test_answer_that_cannot_be_used_runs_nothing(till, answer, says_what):
         await graph.ainvoke(Command(resume={first.id: answer}), CONFIG)
 
     assert till.paid == []
+
+
+async def test_outcome_of_a_call_that_was_asked_with_its_defaults_is_reported(till):
+    """The tool starts with what the model wrote, which is less than people read."""
+    approvals = deciding(approve())
+
+    await run(agent(till.decorated("sync", handler)), GO, approvals=approvals, config=CONFIG)
+
+    (reported,) = (await approvals.record(approvals.asked[0].id)).outcomes()
+    assert reported.outcome == Outcome.done("paid 5 to al")
 
 
 async def test_typed_and_injected_arguments_are_shown_as_json_and_run_as_they_are():
