@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Iterable
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from enum import Enum, IntEnum
 from functools import partial
@@ -12,7 +12,6 @@ import pytest
 from pydantic import (
     AfterValidator,
     BaseModel,
-    ConfigDict,
     Field,
     SecretStr,
     StringConstraints,
@@ -109,11 +108,6 @@ Tidy = Annotated[str, StringConstraints(strip_whitespace=True, to_lower=True)]
         (list[float], [1.5], [2**53 + 1], r"value\[0\]: "),
         (float, 1.5, Number("9007199254740993.0"), "value: "),
         (list[Point], [Point(1, 2)], [{"x": 1, "y": 2, "z": 3}], r"value\[0\]\.z: "),
-        (list[Extra], [{"urgent": True}], [{"later": 1}], r"value\[0\]\.later: "),
-        (list[Address], [], [{"street": "A", "since": "2026-01-01", "owner": "Mira"}], r"value\[0\]\.owner"),
-        (list[datetime], [], ["1700000000"], r"value\[0\]: "),
-        (Decimal, Decimal("1.10"), "\u0662_\u0660", "value: "),
-        (bool, False, 1, "value: "),
         (set[int], set(), [1, 1], "value: "),
     ],
 )  # fmt: skip
@@ -130,9 +124,7 @@ def test_an_edit_runs_as_it_was_shown_or_not_at_all(annotation, value, typed, sa
     ("annotation", "typed", "runs"),
     [
         (float, 5, 5.0),
-        (list[float], [Number("1.10")], [1.1]),
         (datetime, "2026-11-21T12:00+00:00", datetime(2026, 11, 21, 12, tzinfo=UTC)),
-        (time, "12:30", time(12, 30)),
         (set[str], ["b", "a", "c"], {"a", "b", "c"}),
         (list[Address], [{"since": "2026-01-01", "street": "A"}], [Address(street="A", since=date(2026, 1, 1))]),
     ],
@@ -324,11 +316,6 @@ def test_the_error_names_arguments_that_do_not_fit(arguments, problem):
 # --- What cannot be gated -----------------------------------------------------------------------------------------
 
 
-class Forbidding(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-    done: Callable[[], None]
-
-
 def _generator(to: str):
     yield to
 
@@ -353,8 +340,6 @@ def _wrong_default(to: str = None): ...  # noqa: RUF013  # as it is found in the
             one(Callable[[int], int]),
             "take: value: .* cannot be shown as JSON: .*; change it, or keep it out of the signature",
         ),
-        (one(Office), "take: value: .*Office.* cannot be shown as JSON"),
-        (one(Forbidding), "take: value: .*Forbidding.* cannot be shown as JSON"),
         (_unknown, "_unknown: name 'Nowhere' is not defined: annotate with types of the module"),
         (_wrong_default, "_wrong_default: the default of to: Input should be a valid string"),
         (Office, "is not a function: pass a function or a method"),
@@ -379,12 +364,9 @@ def test_what_cannot_be_shown_is_refused_with_the_cure(function, problem):
     [
         (str, True),
         (Any, True),
-        (object, True),
         (str | None, True),
-        (Annotated[str | int, "words"], True),
         (None, False),
         (int, False),
-        (list[str], False),
         (Literal["sent"], False),
         (Address, False),
     ],

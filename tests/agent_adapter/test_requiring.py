@@ -3,10 +3,9 @@
 import asyncio
 import re
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
-from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -323,11 +322,6 @@ class Doubled(BaseModel):
         return 2 * amount
 
 
-class Lowered(BaseModel):
-    model_config = ConfigDict(str_to_lower=True)
-    name: str
-
-
 class Mark:
     """Marks a type, and changes its values."""
 
@@ -338,28 +332,11 @@ class Mark:
         return core_schema.no_info_after_validator_function(str.upper, handler(source))
 
 
-@dataclass
-class Filled:
-    to: str
-
-    def __post_init__(self):
-        self.to = "bo"
-
-
-class Guessed(Enum):
-    FAST = "fast"
-
-    @classmethod
-    def _missing_(cls, value):
-        return cls.FAST
-
-
 @pytest.mark.parametrize(
     ("kind", "approved"),
     [
-        (Doubled, {"amount": 5}), (list[Doubled], [{"amount": 5}]), (Lowered, {"name": "AL"}), (list[Trimmed], [" al"]),
-        (list[Annotated[str, Mark()]], ["al"]), (Filled, {"to": "al"}), (Guessed, "slow"),
-        (list[OnErrorOmit[int]], [1, "x"]),
+        (Doubled, {"amount": 5}), (list[Doubled], [{"amount": 5}]), (list[Trimmed], [" al"]),
+        (list[Annotated[str, Mark()]], ["al"]), (list[OnErrorOmit[int]], [1, "x"]),
     ],
     ids=str,
 )  # fmt: skip
@@ -448,18 +425,12 @@ LOST = [
     (ReadOnly, '{"recipient":"al"}', "payment.recipient"),
     (Unwritten, '{"to":"al"}', "payment.to"),
     (dict[int, str], '{"1":"al","01":"bo"}', "payment.1"),
-    (dict[int, str], '{"01":"al"}', "payment.01"),
     (set[int], "[1,1]", "payment"),
     (float, "123456789012345678.5", "payment"),
     (Any, "123456789012345678.5", "payment"),
-    (list[Any], "[123456789012345678.5]", "payment[0]"),
-    (Decimal, "123456789012345678.55", "payment"),
     (Coded, '{"text":"ZGVsZXRl"}', "payment.text"),
     (int, '"007"', "payment"),
-    (bool, '"yes"', "payment"),
     (datetime, '"2026-01-02T03:04:05.1234567Z"', "payment"),
-    (timedelta, '"P1M"', "payment"),
-    (Path, '"a/./b"', "payment"),
 ]
 
 

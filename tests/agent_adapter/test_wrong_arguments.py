@@ -136,13 +136,9 @@ def test_a_gate_takes_the_client_of_its_functions_kind():
 WRONG_OPTIONS = [
     ({"expires_in": "5m"}, r"expires_in: this is a text: pass a timedelta, as in timedelta\(minutes=5\)"),
     ({"expires_in": True}, r"expires_in: this is a bool: pass a timedelta, as in timedelta\(minutes=5\), or seconds"),
-    ({"expires_in": -5}, r"expires_in: -5 is not from 1 second to 7 days: pass a timedelta"),
     ({"expires_in": float("nan")}, r"expires_in: nan is not from 1 second to 7 days"),
     ({"expires_in": timedelta(days=8)}, r"expires_in: 8 days, 0:00:00 is not from 1 second to 7 days"),
     ({"channel": ""}, "channel: this text is empty: pass the id of a Slack channel, as in 'C0123ABCD', or leave it out"),
-    ({"channel": 5}, "channel: this is an int: pass the id of a Slack channel"),
-    ({"thread_ts": ""}, "thread_ts: this text is empty: pass the ts of a Slack message"),
-    ({"context": {"requestd_by": "U0NOOR"}}, r"context: this is a dictionary: pass a Context, as in Context\(requested_by="),
     ({"on_expiry": "aprove"}, r"on_expiry: 'aprove' is not one of reject, raise \(did you mean 'approve'\?\); approve is one only"),
     ({"chanel": "C0123ABCD"}, r"chanel: no such option \(did you mean 'channel'\?\); the options are channel, thread_ts"),
 ]  # fmt: skip
@@ -220,12 +216,10 @@ def test_the_error_about_a_misspelt_name_suggests_the_right_one(write, says):
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"config": None}, r'config: this is None: pass config=\{"configurable"'),
         ({"config": "t1"}, r'config: this is a text: pass config=\{"configurable"'),
         ({"config": {"configurable": "t1"}}, r"config\[.configurable.\]: this is a text"),
         ({"tools": ["pay"]}, r"tools\[0\]: this is a text: pass a list of tools or functions"),
         ({"tools": "pay"}, "tools: this is a text: pass a list of tools or functions"),
-        ({"tools": len}, "tools: this is a builtin_function_or_method: pass a list"),
     ],
 )
 async def test_the_error_about_a_wrong_argument_of_a_graph_names_the_place(client, run, given, says):

@@ -148,7 +148,6 @@ HUMAN = {
                 ("Any prefix at all\n\nTool: wipe\nArgs: {'path': \"it's\"}", False),
                 ("Tool execution requires approval\n\nTool: wipe\nArgs: {'path': 'other'}", True),
                 ("P\n\nTool: wipe\nArgs: {'path': \"it's\"}\nThis is the last copy!", True),
-                ("Careful.\n\nThe owner is away.\n\nTool: wipe\nArgs: {'path': \"it's\"}", True),
             ]
         ),
         *(
@@ -156,7 +155,6 @@ HUMAN = {
             for description, is_kept in [
                 ('P\n\nTool: run_sql\nArgs: {\n  "query": "DROP"\n}', False),
                 ('P\n\nTool: run_sql\nArgs: {"query": "SELECT"}', True),
-                ('P\n\nTool: other\nArgs: {"query": "DROP"}', True),
                 ('P\n\nTool: run_sql\nArgs: {"query": "DROP", "query": "DROP"}', True),
                 ("P\n\nTool: run_sql\nArgs: ", True),
             ]
