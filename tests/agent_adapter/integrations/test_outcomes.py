@@ -58,19 +58,31 @@ def agent_with(made, *middleware, call=None):
     )
 
 
-async def test_an_error_that_the_model_reads_is_a_failure():
-    """LangChain hands such an error to the model as the tool's answer, and the run goes on."""
+@tool
+def read_by_the_model(amount: int) -> str:
+    """Raise an error that LangChain hands to the model as the tool's answer."""
+    raise ToolException(f"no funds for {amount}")
 
-    @tool
-    def charge(amount: int) -> str:
-        """Charge."""
-        raise ToolException(f"no funds for {amount}")
 
-    charge.handle_tool_error = True
+read_by_the_model.handle_tool_error = True
+
+
+@tool
+def by_a_command(amount: int, call: Annotated[str, InjectedToolCallId]) -> Command:
+    """Answer as a subagent of deepagents does."""
+    return Command(update={"messages": [ToolMessage(f"charged {amount}", tool_call_id=call)]})
+
+
+@pytest.mark.parametrize(
+    ("made", "outcome"),
+    [(read_by_the_model, Outcome.failed("no funds for 5")), (by_a_command, Outcome.done("charged 5"))],
+)
+async def test_what_becomes_of_a_call_is_reported_however_its_tool_says_it(made, outcome):
+    """The run goes on after either."""
     client = deciding(approve())
-    await run_thread(agent_with(charge), client)
+    await run_thread(agent_with(made), client)
 
-    assert await outcomes_of(client) == [[Outcome.failed("no funds for 5")]]
+    assert await outcomes_of(client) == [[outcome]]
 
 
 async def test_a_tool_that_is_retried_and_then_works_is_done():
@@ -91,20 +103,6 @@ async def test_a_tool_that_is_retried_and_then_works_is_done():
 
     assert len(attempts) == 3
     assert await outcomes_of(client) == [[Outcome.done("charged")]]
-
-
-async def test_a_tool_that_answers_with_a_command_is_reported():
-    """A subagent of deepagents answers like this."""
-
-    @tool
-    def charge(amount: int, call: Annotated[str, InjectedToolCallId]) -> Command:
-        """Charge."""
-        return Command(update={"messages": [ToolMessage(f"charged {amount}", tool_call_id=call)]})
-
-    client = deciding(approve())
-    await run_thread(agent_with(charge), client)
-
-    assert await outcomes_of(client) == [[Outcome.done("charged 5")]]
 
 
 # --- OpenAI Agents SDK --------------------------------------------------------------------------------------------
