@@ -1,19 +1,16 @@
 """Where, for whom and how long to ask: the keywords that every function takes that asks."""
 
-import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from types import NoneType, UnionType
-from typing import Any, TypedDict, TypeVar, get_args, get_type_hints
+from typing import Any, TypedDict, get_args
 
 from agent_adapter.contract.interrupt import Context, Continuation, OnExpiry
 from agent_adapter.contract.names import did_you_mean
 from agent_adapter.contract.wire import MAX_LIFE
 from agent_adapter.errors import WrongArgumentError
 from agent_adapter.expected import expect
-
-_Asks = TypeVar("_Asks", bound=Callable[..., Any])
 
 
 class Asking(TypedDict, total=False):
@@ -46,7 +43,6 @@ _KINDS: Mapping[str, tuple[type | UnionType, str]] = {
 
 
 _FORMS = {"channel": re.compile("[A-Z0-9]+"), "thread_ts": re.compile(r"[0-9]+\.[0-9]+", re.ASCII)}
-_DEFAULTS: Mapping[str, Any] = {"expires_in": timedelta(hours=1), "on_expiry": "reject"}
 
 
 def check_asking(asking: Mapping[str, Any], *, beside: Sequence[str] = ()) -> None:
@@ -75,21 +71,3 @@ def check_asking(asking: Mapping[str, Any], *, beside: Sequence[str] = ()) -> No
                 f"on_expiry: {given!r} is not one of reject, raise{did_you_mean(given, get_args(OnExpiry))}; "
                 "approve is one only where a rule of the policy says on_timeout: approve"
             )
-
-
-def spelled_out(function: _Asks) -> _Asks:
-    """Make `help()` and editors show each keyword that `**asking` takes, instead of the name of its type."""
-    signature = inspect.signature(function)
-    *others, asking = signature.parameters.values()
-    (keywords,) = get_args(asking.annotation)
-    spelled = [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=_DEFAULTS.get(name),
-            annotation=kind if name in _DEFAULTS else kind | None,
-        )
-        for name, kind in get_type_hints(keywords).items()
-    ]
-    function.__signature__ = signature.replace(parameters=[*others, *spelled])  # type: ignore[attr-defined]  # mypy knows none of a function
-    return function

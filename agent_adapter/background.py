@@ -18,13 +18,7 @@ def in_background(
     name: str = "",
     expected: tuple[type[Exception], ...] = (AgentAdapterError,),
 ) -> asyncio.Task[_T]:
-    """Start a task.
-
-    Args:
-        work: The coroutine to run.
-        name: The task's name in the log; by default the name of the function.
-        expected: Errors that are logged with their sentence only; any other error is logged with its traceback.
-    """
+    """Start a task. The errors that are `expected` are logged with their sentence, others with their traceback."""
     task = asyncio.create_task(work, name=name or getattr(work, "__qualname__", None))
     task.add_done_callback(partial(_note_end, expected))
     return task

@@ -25,7 +25,7 @@ from redis.asyncio import Redis
 from redis.credentials import CredentialProvider
 
 from agent_adapter import tracing
-from agent_adapter.asking import Asking, check_asking, spelled_out
+from agent_adapter.asking import Asking, check_asking
 from agent_adapter.background import in_background
 from agent_adapter.cipher import RECORD_KEY, STATE_KEY, Cipher
 from agent_adapter.contract.arguments import check_text
@@ -76,7 +76,7 @@ from agent_adapter.receipts.question import Marks
 from agent_adapter.receipts.ring import Ring
 from agent_adapter.receipts.signer import AGENT_VARIABLE, CREATE_FOR_AGENT, signer_from_environment
 from agent_adapter.redis.address import address_of
-from agent_adapter.redis.claims import Claims, Right, patiently, why_stalled
+from agent_adapter.redis.claims import Claims, patiently, why_stalled
 from agent_adapter.redis.pool import (
     REPEAT_WITHIN,
     end_task,
@@ -355,7 +355,6 @@ class ApprovalClient:
         await self._blocking.aclose()
         await self._redis.aclose()
 
-    @spelled_out
     def interrupt(
         self,
         request: HITLRequest,
@@ -500,7 +499,6 @@ class ApprovalClient:
         watch.told = faults
         return Asked.by(record.interrupt)
 
-    @spelled_out
     async def review(self, request: HITLRequest, **asking: Unpack[Asking]) -> DecidedResume:
         """Ask about a batch, wait, and return what was decided: publish, wait, claim and finish in one call.
 
@@ -586,10 +584,8 @@ class ApprovalClient:
                 yield given
 
     @asynccontextmanager
-    async def running(self, run: str, *, place: str = "") -> AsyncIterator[Right]:
+    async def running(self, run: str, *, place: str = "") -> AsyncIterator[None]:
         """Hold the right to run a thread while the body runs its graph. Do not hold it while people decide.
-
-        The body gets the note that the last holder left, and may leave one for the next.
 
         Args:
             run: The id of the run, as for `interrupt`.
@@ -599,8 +595,8 @@ class ApprovalClient:
             ClaimedError: when another call runs this thread.
             ClaimLostError: when the right expired in the body, and another process took it.
         """
-        async with self._claims.running(thread_id(self.agent, run, place)) as right:
-            yield right
+        async with self._claims.running(thread_id(self.agent, run, place)):
+            yield
 
     async def decisions(self, interrupt_id: str) -> AsyncIterator[Decided]:
         """Yield each decision as it is made, with the index of its action, until the interrupt has ended.

@@ -7,22 +7,21 @@ from dataclasses import dataclass
 from functools import partial
 from inspect import Parameter, Signature
 from types import UnionType
-from typing import Annotated, Any, Union, Unpack, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin
 
-from pydantic import BaseModel, PydanticUserError, TypeAdapter, ValidationError
+from pydantic import BaseModel, PydanticUserError, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import PydanticSerializationError
 from pydantic_core.core_schema import DecimalSchema
 
 from agent_adapter.contract.arguments import check_json, decode, encode
-from agent_adapter.contract.hitl import first_problem
 from agent_adapter.contract.numbers import as_floats
 from agent_adapter.contract.wire import to_model
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.receipts.kept import first_lost
 
 Values = dict[str, Any]
-"""The arguments of a call, by parameter; `*args` and `**kwargs` are one entry each, under their own names."""
+"""The arguments of a call, by parameter."""
 
 _UNSHOWN = ("self", "cls")
 """First parameters of methods. They are the object that a method works on, not an argument to review."""
@@ -62,7 +61,6 @@ class Inputs:
         values, shown = self._complete(arguments), {}
         for name, kind in self.types.items():
             values[name], shown[name] = _shown(kind, values[name], where=f"{self.name}: {name}")
-        self._check_extra(values)
         return values, shown
 
     def edited(self, values: Values, shown: Values, edit: Mapping[str, Any]) -> Values:
@@ -73,9 +71,7 @@ class Inputs:
         for name, value in edit.items():
             untouched = encode(value) == encode(shown[name])
             kept[name] = values[name] if untouched else self._rebuilt(name, value)
-        complete = self._complete(kept)
-        self._check_extra(complete)
-        return complete
+        return self._complete(kept)
 
     def call_with(self, values: Values) -> Callable[[], Any]:
         """Return a function without arguments that calls the function with these values."""
@@ -93,16 +89,6 @@ class Inputs:
         if missing := [name for name in parameters if name not in bound.arguments]:
             raise InvalidRequestError(f"{self.name}: {', '.join(missing)} is missing")
         return dict(bound.arguments)
-
-    def _check_extra(self, values: Values) -> None:
-        # Python does not allow the name of another parameter in `**kwargs`, but `BoundArguments` would call with it.
-        parameters = self.signature.parameters.values()
-        taken = {p.name for p in parameters if p.kind in {p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY}}
-        for extra in (p.name for p in parameters if p.kind is p.VAR_KEYWORD):
-            if twice := sorted(values[extra].keys() & taken):
-                raise InvalidRequestError(
-                    f"{self.name}: {extra}: {', '.join(twice)} is a parameter of its own"
-                )
 
     def _rebuilt(self, name: str, value: Any) -> Any:
         kind, where = self.types[name], f"{self.name}: {name}"
@@ -137,12 +123,10 @@ def _check_kept(kind: TypeAdapter[Any], approved: Any, runs: Any, *, where: str)
 def _name_of(function: Any) -> str:
     if isinstance(function, partial):
         return _name_of(function.func)
-    if isinstance(function, classmethod | staticmethod):
+    if isinstance(function, classmethod | staticmethod) or not inspect.isroutine(function):
         raise InvalidRequestError(
-            f"{function!r} is not a function yet: put the decorator that gates it under @{type(function).__name__}"
+            f"{function!r} is not a function: pass a function or a method, below @staticmethod and @classmethod"
         )
-    if not inspect.isroutine(function):
-        raise InvalidRequestError(f"{function!r} is not a function: pass a function or a method")
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise InvalidRequestError(
             f"{function.__name__} is a generator: its body runs piece by piece, later than it is approved; "
@@ -166,10 +150,10 @@ def _signature_of(function: Callable[..., Any], name: str) -> Signature:
 
 def _type_of(parameter: Parameter, *, where: str) -> TypeAdapter[Any]:
     kind = Any if parameter.annotation is Parameter.empty else parameter.annotation
-    if parameter.kind is Parameter.VAR_POSITIONAL:
-        kind = tuple[kind, ...]  # type: ignore[valid-type]  # mypy takes a value for no type
-    if parameter.kind is Parameter.VAR_KEYWORD:
-        kind = get_args(kind)[0] if get_origin(kind) is Unpack else dict[str, kind]  # type: ignore[valid-type]  # as above
+    if parameter.kind in {Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD}:
+        raise InvalidRequestError(
+            f"{where} takes any number of arguments: take one list or dictionary instead"
+        )
     try:
         adapter = TypeAdapter[Any](kind)
         adapter.json_schema(schema_generator=_AsShown)
@@ -192,7 +176,7 @@ def _schema_of(types: Mapping[str, TypeAdapter[Any]], signature: Signature, name
         if declared.default is not Parameter.empty:
             _, default = _shown(kind, declared.default, where=f"{name}: the default of {parameter}")
             properties[parameter] = {**properties[parameter], "default": default}
-        elif declared.kind not in {Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD}:
+        else:
             required.append(parameter)
     return {
         "type": "object",
@@ -227,8 +211,8 @@ def _shown(kind: TypeAdapter[Any], value: Any, *, where: str) -> tuple[Any, Any]
             f"{where}: {type(value).__name__} cannot be shown as JSON: {error}"
         ) from error
     # pydantic writes some floats differently from Python.
-    shown = _in_order(as_floats(decode(text)), given)
-    built = _read_back(kind, shown, value, where=where)
+    shown = as_floats(decode(text))
+    built = to_model(kind.validate_json, encode(shown), where=where)
     if _with_lists(built) != _with_lists(given):
         raise InvalidRequestError(
             f"{where}: JSON does not hold all of this {type(value).__name__}: pass plain values, annotate exactly what is "
@@ -242,35 +226,6 @@ def _is_json(value: Any) -> bool:
         check_json(value, where="")
         return True
     return False
-
-
-def _read_back(kind: TypeAdapter[Any], shown: Any, value: Any, *, where: str) -> Any:
-    try:
-        return kind.validate_json(encode(shown))
-    except ValidationError as error:
-        cure = ""
-        if error.errors(include_url=False, include_input=False)[0]["type"] == "missing":
-            cure = (
-                f": pydantic does not read back the JSON that it writes of this {type(value).__name__}: give a field an "
-                "`alias`, which is read and written, not a serialization_alias or validation_alias alone"
-            )
-        raise InvalidRequestError(first_problem(error, where=where) + cure) from error
-
-
-def _in_order(shown: Any, value: Any) -> Any:
-    """Give sets a fixed order: in each process they have another one, and a question is found again by its arguments."""
-    match shown, value:
-        case list(), set() | frozenset():
-            return sorted(shown, key=encode)
-        case list(), list() | tuple():
-            return [_in_order(*each) for each in zip(shown, value, strict=False)]
-        case dict(), dict():
-            parts = zip(shown.items(), value.values(), strict=False)
-            return {name: _in_order(part, its) for (name, part), its in parts}
-        case dict(), _:
-            its = getattr(value, "__dict__", {})
-            return {name: _in_order(part, its.get(name)) for name, part in shown.items()}
-    return shown
 
 
 def _with_lists(value: Any) -> Any:

@@ -50,33 +50,23 @@ def using_receipt(receipt: Receipt | None) -> AbstractContextManager[None]:
     with using_receipt(Receipt.from_header(request.headers.get("Assent-Receipt"))):
         return send_email(**arguments)
     """
-    return _Running(None, receipt)
+    return running(None, receipt)
 
 
-def running(key: str, receipt: Receipt | None) -> AbstractContextManager[None]:
+@contextmanager
+def running(key: str | None, receipt: Receipt | None) -> Iterator[None]:
     """In the body, the call with this key and this receipt is running."""
-    return _Running(key, receipt)
+    before = _running.get()
+    _running.set(_Call(key, receipt))
+    try:
+        yield
+    finally:
+        _running.set(before)
 
 
 def running_as(key: str | None) -> AbstractContextManager[None]:
     """In the body, the call with this key is running, with its receipt; `None` when no decided call is."""
-    return _Running(key, _receipts.get().get(key or ""))
-
-
-class _Running:
-    """In the body, a call is running. A class, because each call of a tool with a receipt enters one."""
-
-    __slots__ = ("_before", "_call")
-
-    def __init__(self, key: str | None, receipt: Receipt | None) -> None:
-        self._call = _Call(key, receipt)
-
-    def __enter__(self) -> None:
-        self._before = _running.get()
-        _running.set(self._call)
-
-    def __exit__(self, *_: object) -> None:
-        _running.set(self._before)
+    return running(key, _receipts.get().get(key or ""))
 
 
 @contextmanager

@@ -98,11 +98,7 @@ class Loops:
     ) -> asyncio.Task[None]:
         """Run a loop as a task. The task ends when it is cancelled, or with a fatal error.
 
-        Args:
-            name: The name in the log and in the reasons of `/readyz`.
-            work: The body of the loop.
-            within: Seconds between two signs of progress.
-            fatal: Errors after which the loop does not start again.
+        It shows its progress at least once in `within` seconds.
         """
         loop = self._known[name] = Loop(name, within=within)
         expected: tuple[type[Exception], ...] = (AgentAdapterError, *fatal)
@@ -112,12 +108,7 @@ class Loops:
         return task
 
     async def until_broken(self) -> Never:
-        """Wait while every loop runs, including loops that start later.
-
-        Raises:
-            LoopBrokenError: when a loop has stopped after too many errors.
-            Exception: when a loop raised one of its fatal errors.
-        """
+        """Wait while every loop runs, including loops that start later, and raise the error of one that stopped."""
         await self._is_broken.wait()
         assert self._broken
         raise self._broken
@@ -132,11 +123,7 @@ class Loops:
 
 
 async def supervise(loop: Loop, work: Work, *, fatal: tuple[type[Exception], ...] = ()) -> None:
-    """Run a loop, and start it again after every unexpected error.
-
-    Raises:
-        LoopBrokenError: when it failed `FEW` times in a short time.
-    """
+    """Run a loop, and start it again after every unexpected error, unless it fails `FEW` times in a short time."""
     failed: deque[float] = deque(maxlen=FEW)
     while True:
         try:

@@ -192,3 +192,5 @@ class DecidedResume(Resume):
     records: tuple[DecisionRecord, ...]
     claim: str = Field("", exclude=True, repr=False)
     """The owner name of the claim under which it was read. `report` takes it."""
+    is_repeated: bool = Field(False, exclude=True, repr=False)
+    """Whether it was claimed before, so that the run may have had it."""

@@ -98,7 +98,6 @@ class Keys:
     `{ns}:pause:<agent>.<digest>`           STRING  id of the record that asks about this pause
     `{ns}:thread:<agent>.<digest>`          STRING  owner of the right to run one thread of an agent, while its graph
                                                     runs; ends with the owner's lease. `free:<owner>` for an hour after it
-    `{ns}:thread:<agent>.<digest>:note`     STRING  which calls of the thread have run unsaved; seven days
     `{ns}:draft:<user>:<i>:<id>`            HASH    what a person has filled into the form of an edit, for a day
     `{ns}:vouched:<id>`                     SET     for whom a key of the HTTP API says that the agent acts, of the
                                                     first record about these pauses; eight days

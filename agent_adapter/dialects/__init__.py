@@ -39,22 +39,10 @@ class Dialect(Protocol):
         """Whether this looks like a pause of this dialect, well formed or not."""
 
     def to_request(self, payload: Any) -> HITLRequest:
-        """Read a pause.
-
-        Raises:
-            InvalidRequestError: naming the place, when it is not well formed or over a limit.
-        """
+        """Read a pause, or raise an InvalidRequestError that names the place."""
 
     def to_resume(self, decisions: Sequence[Any], payload: Any) -> Any:
-        """Write the answer to a pause.
-
-        Args:
-            decisions: One per action, in action order.
-            payload: What `to_request` read.
-
-        Raises:
-            DecisionNotAllowedError: when one does not fit its action.
-        """
+        """Write the answer to the pause that `to_request` read. The decisions are in action order, and each has to fit."""
 
 
 RECOGNISED: Mapping[str, Dialect] = {
@@ -70,14 +58,12 @@ RECOGNISED: Mapping[str, Dialect] = {
 DIALECTS: Mapping[str, Dialect] = {
     **RECOGNISED,
     "langchain_js": camel_case.LANGCHAIN_JS,
-    "human_interrupt_classic": human_interrupt.CLASSIC,
     "dev_utils": human_interrupt.DEV_UTILS,
     "dev_utils_0_1": human_interrupt.DEV_UTILS_0_1,
     "boolean": generic.BOOLEAN,
     "text": generic.TEXT,
     "approve_reject": generic.APPROVE_REJECT,
     "accept_reject": generic.ACCEPT_REJECT,
-    "accept_reject_response": generic.ACCEPT_REJECT_RESPONSE,
 }
 """All dialects by name: those that are recognised, and those that the caller has to name."""
 

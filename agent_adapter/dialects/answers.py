@@ -18,15 +18,7 @@ from agent_adapter.expected import expect
 
 
 def check_answers(decisions: Sequence[Any], request: HITLRequest) -> list[Decision]:
-    """Return the decisions, after checking that each fits the action at its index.
-
-    Args:
-        decisions: As models or as plain JSON values.
-        request: The request that they answer.
-
-    Raises:
-        DecisionNotAllowedError: naming the first decision that does not fit.
-    """
+    """Return the decisions, models or plain JSON values, after checking that each fits the action at its index."""
     actions = request.action_requests
     if len(decisions) != len(actions):
         raise DecisionNotAllowedError(
@@ -49,18 +41,7 @@ def check_answers(decisions: Sequence[Any], request: HITLRequest) -> list[Decisi
 
 
 def share_out(resume: Resume, requests: Sequence[HITLRequest]) -> list[Sequence[Decision | None]]:
-    """Split the decisions by pause.
-
-    Args:
-        resume: The answer; its decisions are in the order of these requests.
-        requests: The request of each pause.
-
-    Returns:
-        For each pause, the decisions about its actions.
-
-    Raises:
-        DecisionNotAllowedError: when there is no answer to resume with, or the number of decisions is wrong.
-    """
+    """Return for each pause the decisions about its actions. They are in the order of the pauses' requests."""
     if resume.status not in {"decided", "expired"}:
         raise DecisionNotAllowedError(
             f"{resume.interrupt_id} was {resume.status}: there is nothing to resume with"
@@ -75,11 +56,7 @@ def share_out(resume: Resume, requests: Sequence[HITLRequest]) -> list[Sequence[
 
 
 def without_respond(allowed: Sequence[str], *, where: str) -> tuple[str, ...]:
-    """Remove `respond`, for a framework that knows only approve, edit and reject.
-
-    Raises:
-        InvalidRequestError: when no other decision is allowed.
-    """
+    """Remove `respond`, for a framework that knows only approve, edit and reject."""
     kept = tuple(kind for kind in allowed if kind != "respond")
     if not kept:
         raise InvalidRequestError(f"{where}: none of {list(allowed)} is one of approve, edit, reject")

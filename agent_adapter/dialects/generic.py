@@ -113,14 +113,10 @@ def _text(decision: Decision) -> str:
 
 
 def _object(decision: Decision) -> dict[str, Any]:
-    match decision:
-        case ApproveDecision():
-            return {"type": "accept"}
-        case RespondDecision():
-            return {"type": "response", "args": decision.message}
-        case _:
-            reason = getattr(decision, "message", None)
-            return {"type": "reject", "args": reason} if reason else {"type": "reject"}
+    if isinstance(decision, ApproveDecision):
+        return {"type": "accept"}
+    reason = getattr(decision, "message", None)
+    return {"type": "reject", "args": reason} if reason else {"type": "reject"}
 
 
 BOOLEAN = Generic(lambda decision: isinstance(decision, ApproveDecision), allowed=("approve", "reject"))
@@ -131,4 +127,3 @@ APPROVE_REJECT = Generic(
 )
 TEXT = Generic(_text, allowed=("respond",))
 ACCEPT_REJECT = Generic(_object, allowed=("approve", "reject"))
-ACCEPT_REJECT_RESPONSE = Generic(_object, allowed=("approve", "reject", "respond"))

@@ -6,7 +6,7 @@ without `allow_ignore` may expect either. So Edit is offered for it only if the 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field, StrictBool, TypeAdapter
 
@@ -24,9 +24,6 @@ from agent_adapter.contract.wire import check_request, to_model
 from agent_adapter.dialects.answers import check_answers, rejection
 from agent_adapter.dialects.langchain import without_template
 from agent_adapter.errors import InvalidRequestError
-
-EditShape = Literal["action_request", "args"]
-"""What the `args` of an edit contain: a whole ActionRequest, or the new arguments."""
 
 
 class _Action(WireModel):
@@ -58,8 +55,8 @@ class HumanInterrupt:
     KEYS: frozenset[str] = frozenset({"action_request", "config", "description"})
     listed: bool = False
     """Whether a pause is a list of requests, answered by a list of responses."""
-    edit: EditShape | None = None
-    """The shape of an edit; `None` if the pause itself has to show it."""
+    edits_args: bool = False
+    """Whether an edit has the new arguments alone, and not a whole ActionRequest."""
     takes_ignore: bool = True
     """Whether `ignore` works where it is allowed."""
 
@@ -97,7 +94,7 @@ class HumanInterrupt:
         ignore = config.allow_ignore and self.takes_ignore
         possible = {
             "approve": config.allow_accept,
-            "edit": config.allow_edit and self._edit_shape(pause) is not None,
+            "edit": config.allow_edit and self._knows_edit(pause),
             "reject": ignore or config.allow_respond,
             "respond": config.allow_respond,
         }
@@ -113,10 +110,9 @@ class HumanInterrupt:
             effects=("reject_as_answer",) if config.allow_respond and not ignore else (),
         )
 
-    def _edit_shape(self, pause: _Pause) -> EditShape | None:
+    def _knows_edit(self, pause: _Pause) -> bool:
         # The list form has one shape that both generations read; langchain-dev-utils' object has no `allow_ignore`.
-        is_given = "allow_ignore" in pause.config.model_fields_set
-        return self.edit or ("action_request" if self.listed or is_given else None)
+        return self.edits_args or self.listed or "allow_ignore" in pause.config.model_fields_set
 
     def _response(self, decision: Decision, pause: _Pause) -> dict[str, Any]:
         name = pause.action_request.action
@@ -125,8 +121,7 @@ class HumanInterrupt:
                 return {"type": "accept", "args": None}
             case EditDecision():
                 args = decision.edited_action.args
-                whole = self._edit_shape(pause) == "action_request"
-                return {"type": "edit", "args": {"action": name, "args": args} if whole else args}
+                return {"type": "edit", "args": args if self.edits_args else {"action": name, "args": args}}
             case RespondDecision():
                 return {"type": "response", "args": decision.message}
             case _ if pause.config.allow_ignore and self.takes_ignore:
@@ -137,8 +132,7 @@ class HumanInterrupt:
 
 OBJECT = HumanInterrupt()
 LIST = HumanInterrupt(LOOKED_FOR="a list of objects with 'action_request'", listed=True)
-CLASSIC = HumanInterrupt(edit="action_request")
-DEV_UTILS = HumanInterrupt(edit="args", takes_ignore=False)
+DEV_UTILS = HumanInterrupt(edits_args=True, takes_ignore=False)
 # Its handler allows `ignore` in what it asks and raises on it in what it is answered.
 DEV_UTILS_0_1 = replace(LIST, takes_ignore=False)
 

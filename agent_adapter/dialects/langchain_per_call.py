@@ -3,7 +3,7 @@
 The payload is the pause's value, with the pause's `response_schema` added as a key.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from agent_adapter.contract.hitl import ActionRequest, HITLRequest, ReviewConfig, WireModel
@@ -16,7 +16,6 @@ LOOKED_FOR = "'type' that is 'tool_approval', with the pause's 'response_schema'
 KEYS = frozenset({"type", "tool_call_id", "name", "args", "description", "response_schema"})
 
 Schema = Mapping[str, Any]
-_DEFS = "#/$defs/"
 
 
 class _Pause(WireModel):
@@ -74,38 +73,13 @@ def _branches(schema: Schema) -> dict[str, Schema]:
 
 
 def _args_schema(edit: Schema, root: Schema) -> dict[str, Any] | None:
-    """Return the schema of the arguments alone, with the definitions that it refers to."""
+    """Return the schema of the arguments, with the definitions that it may refer to."""
     schema = _property(_property(edit, "edited_action", root), "args", root)
     if not schema.keys() - {"type", "title", "description"}:
         # Any object is allowed: the framework does not know the tool.
         return None
     definitions = _definitions(root)
-    needed = _reachable(schema, definitions)
-    return (
-        {**schema, "$defs": {name: definitions[name] for name in sorted(needed)}} if needed else dict(schema)
-    )
-
-
-def _reachable(schema: Schema, definitions: Schema) -> set[str]:
-    found: set[str] = set()
-    waiting = [schema]
-    while waiting:
-        names = set(_references(waiting.pop())) & definitions.keys() - found
-        found |= names
-        waiting.extend(definitions[name] for name in names)
-    return found
-
-
-def _references(node: Any) -> Iterator[str]:
-    left = [node]
-    while left:
-        node = left.pop()
-        if isinstance(node, dict):
-            reference = node.get("$ref")
-            if isinstance(reference, str) and reference.startswith(_DEFS):
-                yield reference.removeprefix(_DEFS)
-        if isinstance(node, dict | list):
-            left += node.values() if isinstance(node, dict) else node
+    return {**schema, "$defs": definitions} if definitions else dict(schema)
 
 
 def _property(schema: Schema, name: str, root: Schema) -> Schema:
@@ -122,7 +96,7 @@ def _resolve(schema: Any, root: Schema) -> Schema:
             return {}
         seen.add(reference)
         beside = {**{key: value for key, value in schema.items() if key != "$ref"}, **beside}
-        schema = _definitions(root).get(reference.removeprefix(_DEFS))
+        schema = _definitions(root).get(reference.removeprefix("#/$defs/"))
     return {**schema, **beside} if isinstance(schema, dict) else {}
 
 

@@ -1,13 +1,10 @@
-"""How a caller names the dialects of a run's pauses: one for all, by the tool that asks, or by the payload."""
+"""How a caller names the dialects of a run's pauses: one for all, or by the payload."""
 
-import json
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from reprlib import Repr
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from agent_adapter.contract.hitl import Decision
-from agent_adapter.contract.names import did_you_mean
 from agent_adapter.dialects import Dialect, by_name, custom, detect
 from agent_adapter.dialects.generic import BOOLEAN, Generic
 from agent_adapter.errors import InvalidRequestError, UnknownDialectError
@@ -16,12 +13,9 @@ Reading: TypeAlias = str | Generic | Callable[[Decision], Any]
 """How an answer is read: the name of a dialect, the result of `custom`, or a function that writes the answer to an approval
 or a rejection."""
 ByPayload: TypeAlias = Callable[[Any], Reading | None]
-Named: TypeAlias = "str | Generic | Mapping[str, Reading] | ByPayload | Naming | None"
-"""The `dialect` argument of `run`: one reading for all pauses whose keys do not show it; a reading for each tool or node that
-asks; or a function that gets the payload of a pause and returns its reading, or `None` if its keys show it."""
-_SHORT = Repr()
-_SHORT.maxstring = _SHORT.maxother = 80
-_SHORT.maxlevel = 3
+Named: TypeAlias = "str | Generic | ByPayload | Naming | None"
+"""The `dialect` argument of `run`: one reading for all pauses whose keys do not show it; or a function that gets the payload of a
+pause and returns its reading, or `None` if its keys show it."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +24,6 @@ class Naming:
 
     for_all: Dialect | None = None
     """The dialect of pauses whose keys do not show it."""
-    by_place: Mapping[str, Dialect] = field(default_factory=dict)
-    """The dialect by the tool or node that asks; the keys of the pause do not matter."""
     by_payload: ByPayload | None = None
     """The dialect by the payload; the keys of the pause do not matter."""
     otherwise: ByPayload | None = None
@@ -39,61 +31,20 @@ class Naming:
 
     @classmethod
     def of(cls, named: "Named", *, otherwise: ByPayload | None = None) -> "Naming":
-        """Read the `dialect` argument of a caller.
-
-        Raises:
-            InvalidRequestError: when it is not valid.
-        """
+        """Read the `dialect` argument of a caller."""
         match named:
-            case None:
-                return cls(otherwise=otherwise)
             case Naming():
                 return named
+            case None:
+                return cls(otherwise=otherwise)
             case str() | Generic():
                 return cls(_dialect_of(named, "dialect"), otherwise=otherwise)
-            case Mapping():
-                places = {
-                    place: _dialect_of(reading, f"dialect[{place!r}]") for place, reading in named.items()
-                }
-                return cls(by_place=places, otherwise=otherwise)
             case _ if callable(named):
                 return cls(by_payload=named, otherwise=otherwise)
-        raise InvalidRequestError(
-            f"dialect: {named!r} is not a name, a mapping of tools to names, or a function of the payload"
-        )
+        raise InvalidRequestError(f"dialect: {named!r} is neither a name nor a function of the payload")
 
-    def check_places(self, known: Collection[str]) -> None:
-        """Refuse the name of a tool or node that does not exist.
-
-        Raises:
-            InvalidRequestError: naming the most similar one.
-        """
-        for place in self.by_place:
-            if place not in known:
-                raise InvalidRequestError(
-                    f"dialect: no tool or node of this graph is named {place!r}{did_you_mean(place, known)}"
-                )
-
-    def dialect(self, payload: Any, places: Sequence[str] = (), *, doubtful: Collection[str] = ()) -> Dialect:
-        """Return the dialect of a pause.
-
-        Args:
-            payload: The pause's value.
-            places: The names of the tool and the nodes that ask.
-            doubtful: The names of tools that may ask, if it is not known which of them does.
-
-        Raises:
-            UnknownDialectError: when it is not known how the answer is read.
-            InvalidRequestError: when the named dialect is not valid here.
-        """
-        if named := [place for place in self.by_place if place in doubtful]:
-            raise InvalidRequestError(
-                f"nobody was asked: dialect names {', '.join(map(repr, named))}, and this thread does not tell whether it is "
-                "that tool that asks. Name the dialect by the payload, with a function"
-            )
-        for place in places:
-            if place in self.by_place:
-                return self.by_place[place]
+    def dialect(self, payload: Any) -> Dialect:
+        """Return the dialect of a pause, or raise an UnknownDialectError that says how to name it."""
         if (dialect := _called(self.by_payload, payload)) is not None:
             return dialect
         if self.for_all is not None and self.for_all.recognises(payload):
@@ -103,24 +54,20 @@ class Naming:
         try:
             return by_name(detect(payload))
         except UnknownDialectError as error:
-            raise UnknownDialectError(_how_to_name(payload, places, error)) from None
+            raise UnknownDialectError(_how_to_name(payload, error)) from None
 
 
-def _how_to_name(payload: Any, places: Sequence[str], error: UnknownDialectError) -> str:
+def _how_to_name(payload: Any, error: UnknownDialectError) -> str:
     """Say what to write for a pause in an unknown form, for somebody who sees one for the first time."""
-    here = f'{{{json.dumps(places[0])}: "boolean"}}' if places else 'lambda payload: "boolean"'
     # One name for all pauses does not apply to a pause that looks like a framework's.
-    fits_all = BOOLEAN.recognises(payload)
-    choice = '"boolean"' if fits_all else here
+    choice = '"boolean"' if BOOLEAN.recognises(payload) else 'lambda payload: "boolean"'
     sentence = (
-        f"nobody was asked. The run paused with {_SHORT.repr(payload)}, and only you know how it reads the answer. "
+        f"nobody was asked. The run paused with {repr(payload)[:200]}, and only you know how it reads the answer. "
         "Say so and go on with the thread, which still waits:\n"
         f"    run(graph, None, approvals=approvals, config=config, dialect={choice})\n"
         '"boolean" hands it True or False, "approve_reject" the word approve or reject, "text" the words that a person '
         "types; docs/reference/dialects.md has the others."
     )
-    if places and fits_all:
-        sentence += f" For this tool or node alone: dialect={here}."
     if isinstance(payload, dict | list):
         sentence += f"\nIf it is meant to be in the form of a framework: {error}"
     return sentence

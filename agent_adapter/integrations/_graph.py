@@ -3,8 +3,6 @@
 import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from types import CodeType, FunctionType, MethodType
 from typing import Any, TypeAlias
 
 from langchain.agents.middleware import HumanInTheLoopMiddleware
@@ -13,7 +11,6 @@ from langchain_core.runnables.base import RunnableBindingBase
 from langchain_core.tools import BaseTool
 from langchain_core.tools import tool as make_tool
 from langchain_core.utils.pydantic import model_json_schema
-from langgraph.func import _TaskFunction
 from langgraph.prebuilt import ToolNode
 from langgraph.pregel import Pregel
 from langgraph.pregel._read import PregelNode
@@ -22,7 +19,6 @@ from langgraph.types import Interrupt as Pause
 from pydantic import BaseModel, create_model
 
 from agent_adapter.contract.hitl import ActionRequest, Decision, EditDecision, ReviewConfig
-from agent_adapter.contract.names import did_you_mean
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError, WrongArgumentError
 from agent_adapter.expected import expect, kind_of
 from agent_adapter.function_schema import check_arguments_kept
@@ -33,23 +29,16 @@ Config: TypeAlias = RunnableConfig | Mapping[str, Any]
 """LangGraph's own type, or a plain mapping: a type checker does not accept one for the other."""
 
 
-def tool_names(graph: Graph) -> set[str]:
-    """Return the names of the graph's tools, including those of the agents inside it."""
-    return {tool.name for inner in graphs_in(graph) for tool in _tools_of(inner)}
-
-
-def own_tools(graph: Graph) -> dict[str, BaseTool]:
+def own_tools(graph: Graph) -> dict[str, BaseTool | None]:
     """Return the graph's tools by name, including those of the agents inside it.
 
-    Two tools with one name and different arguments are left out, because it is not known which is meant.
+    Of two tools with one name and different arguments, it is not known which is meant: `None`.
     """
-    found: dict[str, BaseTool] = {}
-    doubtful = set()
+    found: dict[str, BaseTool | None] = {}
     for tool in (tool for inner in graphs_in(graph) for tool in _tools_of(inner)):
-        if tool.name in found and json_schema(tool) != json_schema(found[tool.name]):
-            doubtful.add(tool.name)
-        found[tool.name] = tool
-    return {name: tool for name, tool in found.items() if name not in doubtful}
+        other = found.get(tool.name, tool)
+        found[tool.name] = tool if other and json_schema(tool) == json_schema(other) else None
+    return found
 
 
 def tools_by_name(tools: Tools) -> dict[str, BaseTool]:
@@ -118,11 +107,6 @@ def reviewed_names(graph: Graph) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def node_names(graph: Graph) -> set[str]:
-    """Name the nodes of a graph and of the graphs inside it; empty for a graph on a server, which does not list them."""
-    return {name for inner in graphs_in(graph) for name in inner.nodes}
-
-
 def breakpoints(graph: Graph, options: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the breakpoints of a graph, of the graphs inside it, and of these options: there it stops without a question."""
     for kind in ("interrupt_before", "interrupt_after"):
@@ -131,18 +115,6 @@ def breakpoints(graph: Graph, options: Mapping[str, Any]) -> Iterator[tuple[str,
         for inner in graphs_in(graph):
             if nodes := getattr(inner, f"{kind}_nodes"):
                 yield kind, repr(nodes)
-
-
-def check_options(graph: Graph, options: Any) -> None:
-    """Refuse options that a graph in this process does not have: LangGraph ignores them."""
-    expect(options, Mapping, where="options", cure="pass a dictionary, as in options={'durability': 'sync'}")
-    known = [*inspect.signature(Pregel.astream).parameters][3:-1]
-    for name in options if isinstance(graph, Pregel) else ():
-        if name not in known:
-            meant = did_you_mean(name, known)
-            raise WrongArgumentError(
-                f"options[{name!r}]: no such option{meant}; there are {', '.join(known)}"
-            )
 
 
 def graphs_in(graph: object, seen: set[int] | None = None) -> Iterator[Pregel[Any, Any, Any, Any]]:
@@ -162,13 +134,9 @@ def reviews_turn(pause: Pause) -> bool:
     return isinstance(pause.value, dict) and "action_requests" in pause.value
 
 
-def check_call_ids(values: Any) -> None:
-    """Refuse a review of a turn in which two calls have the same id.
-
-    LangChain finds the call of each decision by its id. With two equal ids, an edit of one call would run in place of the
-    other, and an approved call would not run if the other is rejected. A review per call is not affected.
-    """
-    for id, count in Counter(call["id"] for call in open_calls(values)).items():
+def check_call_ids(calls: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse a review of a turn in which two calls have the same id, by which LangChain finds the call of each decision."""
+    for id, count in Counter(call["id"] for call in calls).items():
         if count > 1:
             raise InvalidRequestError(
                 f"the model gave {count} calls of one turn the id {id!r}, and LangChain would mix up the decisions about "
@@ -180,15 +148,6 @@ def tool_node_of(graph: object, name: str) -> ToolNode | None:
     """Return LangGraph's own `ToolNode` of this name."""
     node = graph.nodes.get(name) if isinstance(graph, Pregel) else None
     return next(_tool_nodes(node), None) if node else None
-
-
-def runs_tool_node(graph: object, name: str) -> bool:
-    """Whether the node of this name is a function that names a `ToolNode`, and so may run it."""
-    node = graph.nodes.get(name) if isinstance(graph, Pregel) else None
-    seen: list[object] = []
-    for part in _parts_of(node.bound) if node else ():
-        _reach(part, seen)
-    return any(isinstance(value, ToolNode) for value in seen)
 
 
 def graph_of_node(graph: object, name: str) -> object:
@@ -240,36 +199,6 @@ def _parts_of(runnable: object) -> Iterator[object]:
     yield runnable
     for step in getattr(runnable, "steps", ()):
         yield from _parts_of(step)
-
-
-def _reach(value: object, seen: list[object], depth: int = 4) -> None:
-    """Add to `seen` what a function names, and what those functions name."""
-    if not depth or any(value is other for other in seen):
-        return
-    seen.append(value)
-    for function in (value, *(getattr(value, name, None) for name in ("func", "afunc", "coroutine"))):
-        for named in _named_in(function):
-            if isinstance(named, FunctionType | MethodType | _TaskFunction | ToolNode):
-                _reach(named, seen, depth - 1)
-
-
-def _named_in(function: object) -> Iterator[object]:
-    """Yield the values of a function's names, including names in its comprehensions, and the attributes of a method's object."""
-    if isinstance(function, MethodType):
-        yield from map(_unbound, getattr(function.__self__, "__dict__", {}).values())
-        function = function.__func__
-    if not isinstance(function, FunctionType):
-        return
-    outer = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    codes = [function.__code__]
-    for code in codes:
-        codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
-        for name in (*code.co_names, *code.co_freevars):
-            if name in outer:
-                with suppress(ValueError):  # The name has no value yet.
-                    yield _unbound(outer[name].cell_contents)
-            elif name in function.__globals__:
-                yield _unbound(function.__globals__[name])
 
 
 def _unbound(runnable: object) -> object:

@@ -4,20 +4,14 @@ A pause has the name and the arguments of a tool call, but not its id; the messa
 identified by the graph that it runs in, its call id, its name and its arguments.
 """
 
-from collections.abc import (
-    Callable,
-    Collection,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 from uuid import UUID
 
+from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import ToolMessage
 from langchain_core.tracers.context import register_configure_hook
@@ -34,9 +28,8 @@ from agent_adapter.integrations._places import Call, Place
 Keys: TypeAlias = Mapping[str, str]
 """The key of each call, by a digest of its graph's checkpoint namespace, its id, its name and its arguments.
 
-Also the key of each task that asked by itself, by a digest of the task's namespace. And the key of an edited call by its
-arguments as they were asked: a tool that asks by itself starts with these. Such a tool may add its defaults to what it asks,
-so the key is also known by its task and the arguments that the model gave; only what becomes of it is found by that.
+Also the key of each task that asked by itself, by a digest of the task's namespace. And the key of each call by the arguments
+that the model gave: a tool that asks by itself starts with these, also where it was edited or adds its defaults to what it asks.
 """
 
 Report: TypeAlias = Callable[[str, Outcome], None]
@@ -44,6 +37,8 @@ Report: TypeAlias = Callable[[str, Outcome], None]
 
 # LangGraph gives such a tag to the run of a node, and to nothing inside it.
 _NODE = "graph:step:"
+# LangChain's node that asks: it does nothing else.
+_REVIEW = f"{HumanInTheLoopMiddleware.__name__}.after_model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,35 +55,26 @@ class Begun:
     """For each tool that runs for a decided call: its key, and the namespace of the task around it."""
     failed: dict[str, tuple[str, Outcome]] = field(default_factory=dict)
     """For the key of each call that failed: the namespace of its task, and the error. It may be tried again."""
-    ended: list[tuple[str, str]] = field(default_factory=list)
-    """Of each decided call whose node has ended: its name, and the namespace of the task around it."""
-    raised: list[tuple[BaseException, str]] = field(default_factory=list)
-    """The errors of nodes, and the namespace of each; the innermost comes first."""
+    ended: list[str] = field(default_factory=list)
+    """The name of each decided call whose node has ended."""
+    failed_nodes: list[str] = field(default_factory=list)
+    """The namespaces of the nodes that raised an error."""
 
-    def in_doubt(self) -> list[str]:
-        """Name the calls that may have taken effect, although the failed run has no result of them."""
-        return list(dict.fromkeys(name for name, _ in list(self.calls.values())))
+    def in_doubt(self, error: Exception) -> list[str]:
+        """Name the calls that may have taken effect, although the thread may have no result of them.
 
-    def unsaved(self, error: Exception) -> list[tuple[str, str]]:
-        """Return the calls that have run, and whose results LangGraph may have failed to save with this error.
-
-        An error that no node has raised comes from LangGraph itself, or from its checkpointer, while calls may still run.
+        An error that no node has raised comes from the checkpointer, which may not have saved what has ended.
         """
-        if isinstance(error, GraphRecursionError):
-            return []
-        chain: list[BaseException] = [error]
-        while cause := chain[-1].__cause__ or chain[-1].__context__:
-            chain.append(cause)
-        place = next((at for known, at in self.raised if any(known is each for each in chain)), None)
-        if place is None:
-            return [*self.ended, *list(self.calls.values())]
-        return [call for call in self.ended if call[1].startswith(f"{place}|")]
+        is_saved = self.failed_nodes or isinstance(error, GraphRecursionError)
+        begun = [name for name, _ in list(self.calls.values())]
+        return list(dict.fromkeys(begun if is_saved else [*self.ended, *begun]))
 
     def settle(self, namespace: str) -> None:
         """Note that the calls of a task, at any depth, have ended, because its node has."""
-        for run_id, (_, inside) in list(self.calls.items()):
-            if _is_inside(inside, namespace) and (call := self.calls.pop(run_id, None)):
-                self.ended.append(call)
+        for run_id, (name, inside) in list(self.calls.items()):
+            if _is_inside(inside, namespace) and run_id in self.calls:
+                del self.calls[run_id]
+                self.ended.append(name)
         self.report_failed(
             [key for key, (inside, _) in list(self.failed.items()) if _is_inside(inside, namespace)]
         )
@@ -111,19 +97,16 @@ class Begun:
 
 
 @contextmanager
-def passing_keys(keys: Keys, report: Report | None = None, *, also: Collection[str] = ()) -> Iterator[Begun]:
+def passing_keys(keys: Keys, report: Report | None = None) -> Iterator[Begun]:
     """Pass these keys to the tools that the body runs, in addition to the keys of an outer `passing_keys`.
 
-    Args:
-        keys: The keys of the decided calls.
-        report: Takes what became of each of these calls.
-        also: Names of tools whose calls are noted without a key: a crash lost what was decided about them.
+    `report` takes what became of each of these calls.
     """
     before = _handler.get()
     known, begun = (before.keys, before.begun) if before else ({}, Begun())
     own = frozenset(keys.values()) if report else frozenset()
     begun.reports.update({key: report for key in own if report})
-    _handler.set(_KeyHandler({**known, **keys}, begun, also))
+    _handler.set(_KeyHandler({**known, **keys}, begun))
     try:
         yield begun
     finally:
@@ -132,48 +115,34 @@ def passing_keys(keys: Keys, report: Report | None = None, *, also: Collection[s
 
 
 def keys_of(resume: Resume, asked: Sequence[tuple[Place, Sequence[ActionRequest]]]) -> dict[str, str]:
-    """Return the keys of the calls that these decisions let run, and of the tasks that asked by themselves.
-
-    Args:
-        resume: The answer; its decisions are in the order of the actions.
-        asked: Where each pause comes from, and its actions.
-    """
+    """Return the keys of the calls that these decisions let run, and of the tasks that asked by themselves."""
     found: dict[str, str] = {}
     position = 0
     for place, actions in asked:
         calls = list(place.calls)
         for action in actions:
-            decision, call_id = resume.decisions[position], action.id or _next_id(calls, action)
-            args = decision.edited_action.args if isinstance(decision, EditDecision) else action.args
-            if call_id and isinstance(decision, ApproveDecision | EditDecision):
-                found[digest("call", place.namespace, call_id, action.name, args)] = resume.key(position)
-                if isinstance(decision, EditDecision):
-                    asked_as = digest("asked", place.namespace, call_id, action.name, action.args)
-                    found[asked_as] = resume.key(position)
-            elif place.task and not place.is_inside and isinstance(decision, ApproveDecision | EditDecision):
-                for call in _with_defaults(calls, action):
-                    found[digest("tool", place.task, action.name, call["args"])] = resume.key(position)
-            if place.task and not isinstance(decision, RejectDecision) and not (call_id and place.is_inside):
+            decision, key = resume.decisions[position], resume.key(position)
+            call = {"id": action.id, "args": action.args} if action.id else _next_call(calls, action)
+            if call and isinstance(decision, ApproveDecision | EditDecision):
+                edited = [decision.edited_action.args] if isinstance(decision, EditDecision) else []
+                for args in (call["args"], *edited):
+                    found[digest("call", place.namespace, call["id"], action.name, args)] = key
+            if place.task and not isinstance(decision, RejectDecision) and not (call and place.is_inside):
                 # A tool call is recognised by itself. Anything else after such a pause is recognised by its task only.
-                found[digest("task", place.task)] = resume.key(position)
+                found[digest("task", place.task)] = key
             position += 1
     return found
 
 
-def _with_defaults(calls: Sequence[Mapping[str, Any]], action: ActionRequest) -> Iterator[Mapping[str, Any]]:
-    """Give the calls that a tool may have asked about together with its default arguments."""
-    for call in calls:
-        args = call["args"]
-        if call["name"] == action.name and args and args == {name: action.args.get(name) for name in args}:
-            yield call
+def _next_call(calls: list[Call], action: ActionRequest) -> Call | None:
+    """Find the call of an action, and remove it and the calls before it: a pause keeps the order of the model's calls.
 
-
-def _next_id(calls: list[Call], action: ActionRequest) -> str | None:
-    """Find the call of an action, and remove it and the calls before it: a pause keeps the order of the model's calls."""
+    A tool may have asked together with its default arguments.
+    """
     for index, call in enumerate(calls):
-        if (call["name"], call["args"]) == (action.name, action.args):
+        if call["name"] == action.name and call["args"].items() <= action.args.items():
             del calls[: index + 1]
-            return str(call["id"])
+            return call
     return None
 
 
@@ -182,10 +151,9 @@ class _KeyHandler(BaseCallbackHandler):
 
     run_inline = True
 
-    def __init__(self, keys: Keys, begun: Begun, also: Collection[str] = ()) -> None:
+    def __init__(self, keys: Keys, begun: Begun) -> None:
         self.keys = keys
         self.begun = begun
-        self.also = also
 
     def on_tool_start(
         self,
@@ -198,21 +166,20 @@ class _KeyHandler(BaseCallbackHandler):
         metadata: dict[str, Any] | None = None,
         **more: Any,
     ) -> None:
-        task = _task_of(metadata)
-        call = task.rpartition("|")[0], more.get("tool_call_id"), serialized.get("name"), inputs
+        task, name = _task_of(metadata), str(serialized.get("name"))
         try:
-            key, asked_as = self.keys.get(digest("call", *call)), self.keys.get(digest("asked", *call))
+            call = digest("call", task.rpartition("|")[0], more.get("tool_call_id"), name, inputs)
         except (TypeError, ValueError):
             # Nobody was asked about arguments that are not JSON.
             return enter(None)
-        ran = key or asked_as or self.keys.get(digest("tool", task, serialized.get("name"), inputs))
-        key = key or self._asked_by(parent_run_id, str(serialized.get("name")))
-        if ran in self.begun.reports:
-            self.begun.tools[run_id] = str(ran), task
-        if key or self._asked(task) or serialized.get("name") in self.also:
+        key = self.keys.get(call)
+        if key in self.begun.reports:
+            self.begun.tools[run_id] = str(key), task
+        key = key or self._asked_by(parent_run_id, name)
+        if key or self._asked(task):
             # The name of the tool says more than the name of its node.
             self.begun.calls.pop(parent_run_id, None)
-            self.begun.calls[run_id] = str(serialized.get("name")), task
+            self.begun.calls[run_id] = name, task
         return enter(key)
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **_more: Any) -> None:
@@ -239,16 +206,18 @@ class _KeyHandler(BaseCallbackHandler):
         task = _task_of(metadata)
         if task and any(tag.startswith(_NODE) for tag in tags or ()):
             self.begun.tasks[run_id] = task
-            if self._asked(task):
-                self.begun.calls[run_id] = str((metadata or {}).get("langgraph_node")), task
+            name = str((metadata or {}).get("langgraph_node"))
+            if self._asked(task) and name != _REVIEW:
+                self.begun.calls[run_id] = name, task
 
     def on_chain_end(self, *_args: Any, run_id: UUID, **_more: Any) -> None:
         if task := self.begun.tasks.pop(run_id, None):
             self.begun.settle(task)
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **_more: Any) -> None:
-        if task := self.begun.tasks.pop(run_id, None):
-            self.begun.raised.append((error, task))
+        task = self.begun.tasks.pop(run_id, None)
+        if task and not isinstance(error, GraphBubbleUp):
+            self.begun.failed_nodes.append(task)
         self._pause(error, run_id)
 
     def _asked_by(self, parent: UUID | None, name: str) -> str | None:

@@ -40,10 +40,10 @@ class Question:
     @classmethod
     def of(cls, pause: Pause, naming: Naming, place: Place | None = None) -> "Question":
         """Read a pause."""
-        payload, place = _payload(pause), place or Place()
+        payload = _payload(pause)
         try:
-            dialect = naming.dialect(payload, place.names, doubtful=place.doubtful)
-            return cls(pause, dialect, dialect.to_request(payload), place)
+            dialect = naming.dialect(payload)
+            return cls(pause, dialect, dialect.to_request(payload), place or Place())
         except InvalidRequestError as error:
             # Only the cause is kept: it shows the error of a callable, and does not repeat this sentence.
             raise type(error)(f"pause {pause.id}: {error}") from error.__cause__
@@ -62,11 +62,6 @@ def questions_of(pauses: Sequence[Pause], dialect: Named) -> Sequence[Question]:
     expect(pauses, list | tuple, where="pauses", cure=cure)
     _check_ids(pauses)
     naming = Naming.of(dialect)
-    if naming.by_place:
-        raise InvalidRequestError(
-            "dialect: a pause does not say which tool asks, so only `run` and `stream` take names by tool: "
-            "pass a function of the payload"
-        )
     return [Question.of(pause, naming) for pause in pauses]
 
 
@@ -85,9 +80,8 @@ def _kept(config: ReviewConfig) -> ReviewConfig:
     return config if config.integers else config.model_copy(update={"integers": INTEGERS})
 
 
-def command_for(resume: Resume, questions: Sequence[Question], tools: Tools) -> Command[Any]:
-    """Return what the graph resumes with. Edits are checked."""
-    check_edits(resume, questions, tools)
+def command_for(resume: Resume, questions: Sequence[Question]) -> Command[Any]:
+    """Return what the graph resumes with."""
     shares = zip(questions, share_out(resume, [question.request for question in questions]), strict=True)
     return Command(resume={question.id: question.answer(own) for question, own in shares})
 

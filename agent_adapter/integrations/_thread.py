@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, cast
 
@@ -13,7 +13,6 @@ from langgraph.types import Command, StateSnapshot
 
 from agent_adapter.asking import Asking, check_asking
 from agent_adapter.client import ApprovalClient, expect_client
-from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.interrupt import DecidedResume, Interrupt, Resume
 from agent_adapter.dialects.naming import Named, Naming
 from agent_adapter.errors import (
@@ -31,16 +30,13 @@ from agent_adapter.integrations._graph import (
     Tools,
     breakpoints,
     check_call_ids,
-    check_options,
-    node_names,
     own_tools,
     reviewed_names,
     reviews_turn,
-    tool_names,
     tools_by_name,
 )
-from agent_adapter.integrations._langgraph_calls import Begun, keys_of, passing_keys
-from agent_adapter.integrations._places import places
+from agent_adapter.integrations._langgraph_calls import keys_of, passing_keys
+from agent_adapter.integrations._places import places, saver_of
 from agent_adapter.integrations._questions import (
     Question,
     batch,
@@ -49,8 +45,7 @@ from agent_adapter.integrations._questions import (
     request_of,
     with_askers,
 )
-from agent_adapter.integrations._stored import Left, StoredThread, namespace_of
-from agent_adapter.redis.claims import Right, patiently
+from agent_adapter.redis.claims import patiently
 from agent_adapter.redis.runs import failed_with
 
 
@@ -98,20 +93,20 @@ class Thread:
                 "config names a checkpoint_id, but approvals belong to the newest state of a thread: leave it out, "
                 "or fork the thread with update_state first"
             )
-        check_options(graph, options)
+        expect(
+            options, Mapping, where="options", cure="pass a dictionary, as in options={'durability': 'sync'}"
+        )
         for kind, nodes in breakpoints(graph, options):
             raise InvalidRequestError(
                 f"the graph has a breakpoint ({kind}: {nodes}), where it would stop as if it had finished, with nobody "
                 "asked: leave it out, and ask with interrupt() or LangChain's HumanInTheLoopMiddleware"
             )
         naming, given = Naming.of(dialect), tools_by_name(tools)
-        known = {**own_tools(graph), **given}
-        own = tool_names(graph)
+        own = own_tools(graph)
+        known = {name: tool for name, tool in {**own, **given}.items() if tool}
         if own:
             cure = "; pass a tool in tools=[…] that the graph adds while it runs, or that it had when a thread paused"
             check_tools(reviewed_names(graph), {*own, *given}, cure=cure)
-        if inside := node_names(graph):
-            naming.check_places([*inside, *own, *given])
         if not hasattr(graph, "ainvoke"):
             raise WrongArgumentError(
                 f"graph: this is {kind_of(graph)}: pass the graph, and after it its input"
@@ -126,45 +121,23 @@ class Thread:
         if not await self._begins(input):
             yield False
             return
-        reviewed = reviewed_names(self.graph) if input is None else ()
-        async with self.running(repeats=input is None) as right:
+        async with self.running():
             # The process that ran the thread until now may have come to a pause.
-            begins = await self._begins(input)
-            with passing_keys({}, also=reviewed) as begun:
-                try:
-                    yield begins
-                except Exception as error:
-                    if left := await self.left_by(begun, error, right, ()):
-                        raise left.error() from error
-                    raise
+            yield await self._begins(input)
 
-    @asynccontextmanager
-    async def running(self, *, repeats: bool = True) -> AsyncIterator[Right]:
-        """Keep others from running this thread while the body runs its graph.
-
-        Args:
-            repeats: Whether the graph goes on where it was. Not with new input, nor where an operator let a call run again.
-        """
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """Keep others from running this thread while the body runs its graph."""
         place = self.config.get("configurable", {}).get("checkpoint_ns") or ""
-        async with self.approvals.running(self.id, place=place) as right:
-            if repeats and right.note:
-                left = Left(**decode(right.note))
-                if await left.is_unsaved(self.graph, self.config, await self._state(subgraphs=True)):
-                    raise left.error()
-            before = right.note
-            yield right
-            if right.note == before:
-                # It has gone on. After an error in the body, the next one looks again.
-                right.note = ""
+        return self.approvals.running(self.id, place=place)
 
     @asynccontextmanager
-    async def resuming(self, questions: Sequence[Question]) -> AsyncIterator[Right]:
+    async def resuming(self, questions: Sequence[Question]) -> AsyncIterator[None]:
         """Keep others from running this thread while the body resumes it with the answer to these questions."""
         pauses = [question.id for question in questions]
         await self.check_open(pauses)
-        async with self.running() as right:
+        async with self.running():
             await self.check_open(pauses)
-            yield right
+            yield
 
     async def check_open(self, pauses: Collection[str]) -> None:
         """Check that the thread still waits at these pauses."""
@@ -230,22 +203,17 @@ class Thread:
             except ConflictError:
                 questions = await self._apart(questions)
                 resume = await stack.enter_async_context(await self._reviewing(questions))
-            right, left = await stack.enter_async_context(self.resuming(questions)), None
+            await stack.enter_async_context(self.resuming(questions))
+            begun = stack.enter_context(passing_keys({}))
             try:
-                with passing_keys({}) as begun:
-                    try:
-                        async with self.command_for(resume, questions) as command:
-                            yield command
-                    except Exception as error:
-                        if left := await self.left_by(
-                            begun, error, right, [question.id for question in questions]
-                        ):
-                            raise left.error() from error
-                        raise
+                async with self.command_for(resume, questions) as command:
+                    yield command
             except BaseException as error:
+                tools = begun.in_doubt(error) if isinstance(error, Exception) else []
+                if tools:
+                    error.add_note(f"{', '.join(tools)} may have run: look before you go on with the thread")
                 if await self._waits_for(questions):
-                    tools = left.tools if left else begun.in_doubt()
-                    if isinstance(error, Exception) and tools and self.asking.get("continuation"):
+                    if tools and self.asking.get("continuation"):
                         # No worker resumes this run by itself: the caller got the error, and may resume the thread.
                         journal = await patiently(partial(self.approvals.runs.journal, resume.interrupt_id))
                         await patiently(partial(journal.set_aside, failed_with(error), tools))
@@ -257,39 +225,17 @@ class Thread:
         if failure:
             raise failure
 
-    async def left_by(
-        self, begun: Begun, error: Exception, right: Right, pauses: Sequence[str]
-    ) -> Left | None:
-        """Return the approved calls that have run and would run again, because this error kept LangGraph from saving them.
-
-        They are noted for the process that runs the thread next.
-        """
-        if not (unsaved := begun.unsaved(error)):
-            return None
-        left = Left.by(unsaved, pauses)
-        try:
-            is_unsaved = await left.is_unsaved(self.graph, self.config, await self._state(subgraphs=True))
-        except Exception:  # noqa: BLE001  # the process that runs the thread next looks again
-            is_unsaved = True
-        if not is_unsaved:
-            return None
-        right.note = encode(asdict(left))
-        return left
-
     @asynccontextmanager
     async def command_for(
         self, resume: DecidedResume, questions: Sequence[Question]
     ) -> AsyncIterator[Command[Any] | None]:
-        """Yield the command that hands these decisions back.
-
-        In the body, tools have the keys of their calls, and what becomes of them is reported.
-        """
+        """Yield the command that hands these decisions back. In the body, tools have the keys of their calls."""
         try:
             check_edits(resume, questions, self.tools)
         except DecisionNotAllowedError as error:
             raise await self.approvals.refuse_answer(resume, str(error)) from error
-        command = command_for(resume, questions, self.tools)
-        saver = StoredThread.of(self.graph, self.config).saver
+        command = command_for(resume, questions)
+        saver = saver_of(self.graph)
         try:
             (saver.serde if saver else JsonPlusSerializer()).dumps_typed(command.resume)
         except Exception as error:
@@ -298,7 +244,7 @@ class Thread:
             raise await self.approvals.refuse_answer(resume, why) from error
         report = partial(self.approvals.report_later, claim=resume.claim)
         with passing_keys(self.keys_for(resume, questions), report):
-            yield await self._unless_saved(command)
+            yield await self._unless_saved(resume, command)
 
     def keys_for(self, resume: Resume, questions: Sequence[Question]) -> dict[str, str]:
         """Return the keys of the calls that these decisions let run, for `passing_keys`."""
@@ -313,30 +259,22 @@ class Thread:
         except ConflictError:
             return await self.approvals.publish(await self.interrupt_of(await self._apart(questions)))
 
-    async def _unless_saved(self, command: Command[Any]) -> Command[Any] | None:
-        """Return the command without the answers that a crashed run has already saved in the checkpoint.
+    async def _unless_saved(self, resume: DecidedResume, command: Command[Any]) -> Command[Any] | None:
+        """Return the command without the answers that a crashed run may have saved in the checkpoint.
 
         LangGraph lists the pauses of such answers until their node has ended. If an answer came a second time, LangGraph
         would give it to the node's next pause, which nobody has decided. So the nodes first run on with the saved answers.
         """
-        answers = cast("dict[str, Any]", command.resume)
-        stored = StoredThread.of(self.graph, self.config)
-        if not await stored.may_have_answered(answers.keys(), await self._state(subgraphs=True)):
+        if not resume.is_repeated:
             return command
-        try:
-            await self.graph.ainvoke(None, self.config, **self.options)
-        except Exception:
-            if not await stored.take_back(answers, await self._state(subgraphs=True)):
-                raise
+        await self.graph.ainvoke(None, self.config, **self.options)
         still = {pause.id for pause in (await self._state()).interrupts}
+        answers = cast("dict[str, Any]", command.resume)
         left = {id: answer for id, answer in answers.items() if id in still}
         return Command(resume=left) if left else None
 
     async def _apart(self, questions: Sequence[Question]) -> Sequence[Question]:
-        """Return the first question, with the others of the same record.
-
-        After a crash, some pauses of an earlier question may be open together with new ones. These are two records.
-        """
+        """Return the first question, with the others of its record: after a crash, old and new pauses may be open together."""
         records = [
             await self.approvals.publish(await self.interrupt_of([question])) for question in questions
         ]
@@ -347,24 +285,14 @@ class Thread:
 
     async def interrupt_of(self, questions: Sequence[Question]) -> Interrupt:
         """Make one interrupt for these questions."""
-        state = await self._state(subgraphs=True)
-        await self._check_call_ids(state)
+        for question in questions:
+            if reviews_turn(question.pause):
+                check_call_ids(question.place.calls)
         asked = [question for question in questions for _ in question.request.action_requests]
         ids = [question.id for question in asked]
         request = request_of(questions, self.tools)
         request, asking = with_askers(request, [question.place.agent for question in asked], self.asking)
         return self.approvals.interrupt(request, run=self.id, pauses=ids, **asking)
-
-    async def _check_call_ids(self, state: StateSnapshot) -> None:
-        for task in state.tasks:
-            if isinstance(task.state, StateSnapshot):
-                await self._check_call_ids(task.state)
-            elif any(map(reviews_turn, task.interrupts)):
-                stored = StoredThread.of(self.graph, self.config)
-                if inside := await stored.at(namespace_of(state, task)):
-                    check_call_ids(inside.checkpoint["channel_values"])
-                elif task.name != "tools":
-                    check_call_ids(state.values)
 
     async def _waits_for(self, questions: Sequence[Question]) -> bool:
         try:

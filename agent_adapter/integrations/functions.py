@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any, NoReturn, ParamSpec, Self, TypeAlias, TypeVar, Unpack, cast
 
-from agent_adapter.asking import Asking, check_asking, spelled_out
+from agent_adapter.asking import Asking, check_asking
 from agent_adapter.client import ApprovalClient, expect_client
 from agent_adapter.contract.hitl import (
     KNOWN_DECISIONS,
@@ -98,7 +98,11 @@ def to_resume(resume: Resume, call: Call, *, on_reject: OnReject | None = None) 
         case ApproveDecision():
             return call.inputs.call_with(call.values)
         case EditDecision():
-            return call.inputs.call_with(_edited(call, decision.edited_action.args))
+            try:
+                values = call.inputs.edited(call.values, call.shown, decision.edited_action.args)
+            except InvalidRequestError as error:
+                raise DecisionNotAllowedError(f"the edit does not fit: {error}; nothing was run") from error
+            return call.inputs.call_with(values)
         case RespondDecision() if decided_by != EXPIRED:
             return partial(str, decision.message)
         case RejectDecision() | RespondDecision():
@@ -106,13 +110,6 @@ def to_resume(resume: Resume, call: Call, *, on_reject: OnReject | None = None) 
             return partial(on_reject or _raise, rejected)
         case _:
             raise DecisionNotAllowedError(f"{resume.interrupt_id}: {name} has no decision; nothing was run")
-
-
-def _edited(call: Call, edit: Mapping[str, Any]) -> Values:
-    try:
-        return call.inputs.edited(call.values, call.shown, edit)
-    except InvalidRequestError as error:
-        raise DecisionNotAllowedError(f"the edit does not fit: {error}; nothing was run") from error
 
 
 def _raise(error: RejectedError) -> NoReturn:
@@ -129,7 +126,6 @@ class CallOptions(Asking, total=False):
 _asking: ContextVar[CallOptions | None] = ContextVar("asking", default=None)
 
 
-@spelled_out
 @contextmanager
 def asking(**options: Unpack[CallOptions]) -> Iterator[None]:
     """Set options for the calls in a `with` block: who asks, where, under which key.
@@ -238,7 +234,6 @@ class _GatedFunction:
         return attempt.came_of_it()
 
 
-@spelled_out
 def requires_approval(
     approvals: ApprovalClient | SyncApprovalClient,
     *,
@@ -309,7 +304,6 @@ def requires_approval(
     return decorate
 
 
-@spelled_out
 async def run(
     function: Callable[..., Any],
     arguments: Mapping[str, Any],

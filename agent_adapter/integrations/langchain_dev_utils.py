@@ -5,7 +5,7 @@ from typing import Any, Unpack
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from agent_adapter.asking import Asking, spelled_out
+from agent_adapter.asking import Asking
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.hitl import (
     KNOWN_DECISIONS,
@@ -24,7 +24,7 @@ from agent_adapter.dialects.naming import Named, Naming
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 from agent_adapter.extras import needs
 from agent_adapter.integrations import langgraph
-from agent_adapter.integrations._graph import Config, Graph, Tools, check_edit, json_schema
+from agent_adapter.integrations._graph import Config, Graph, Tools, json_schema
 
 try:
     from langchain_dev_utils.tool_calling import InterruptParams
@@ -63,7 +63,6 @@ def _named(dialect: Named) -> Naming:
     return Naming.of(dialect, otherwise=_of_its_page)
 
 
-@spelled_out
 async def run(
     graph: Graph,
     input: Any,
@@ -110,8 +109,7 @@ async def run(
 def handler(params: InterruptParams) -> Any:
     """Ask before a tool runs: `@human_in_the_loop(handler=handler)`.
 
-    Unlike the decorator's own handler, it lets people reject: the model then reads a sentence that says so. It asks again if
-    an edit has arguments that the tool would not accept.
+    Unlike the decorator's own handler, it lets people reject: the model then reads a sentence that says so.
 
     Returns:
         The result of the tool, or the sentence that the model reads instead.
@@ -147,18 +145,14 @@ def _outcome(params: InterruptParams) -> tuple[dict[str, Any] | None, str]:
 
 
 def _decision(params: InterruptParams) -> Decision:
-    request, problem = _request_of(params), None
-    known = {params["tool_call_name"]: params["tool"]}
-    while True:
-        # LangGraph keeps every answer of a call: when the call is resumed, this loop reads them again from the first one.
-        answer = interrupt(_pause(request, problem))
-        try:
-            (decision,) = check_answers(_decisions_in(answer), request)
-            check_edit(request.action_requests[0], decision, known)
-        except DecisionNotAllowedError as error:
-            problem = f"The last answer could not be used. {error}"
-        else:
-            return decision
+    request = _request_of(params)
+    # LangChain's form includes the allowed decisions.
+    answer = interrupt(request.model_dump(mode="json", exclude_none=True))
+    decisions = answer.get("decisions") if isinstance(answer, dict) else None
+    if not isinstance(decisions, list):
+        raise DecisionNotAllowedError('an answer is {"decisions": […]}, with one decision')
+    (decision,) = check_answers(decisions, request)
+    return decision
 
 
 def _request_of(params: InterruptParams) -> HITLRequest:
@@ -175,19 +169,3 @@ def _request_of(params: InterruptParams) -> HITLRequest:
         effects=("reject_as_answer",),
     )
     return HITLRequest(action_requests=(ActionRequest(name=name, args=args),), review_configs=(config,))
-
-
-def _pause(request: HITLRequest, problem: str | None) -> dict[str, Any]:
-    """Write the question in LangChain's form, which includes the allowed decisions."""
-    (action,) = request.action_requests
-    asked = request.model_copy(
-        update={"action_requests": (action.model_copy(update={"description": problem}),)}
-    )
-    return asked.model_dump(mode="json", exclude_none=True)
-
-
-def _decisions_in(answer: Any) -> list[Any]:
-    decisions = answer.get("decisions") if isinstance(answer, dict) else None
-    if not isinstance(decisions, list):
-        raise DecisionNotAllowedError('an answer is {"decisions": […]}, with one decision')
-    return decisions

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
 from typing import Any, Literal, Unpack, cast
 
-from agent_adapter.asking import Asking, spelled_out
+from agent_adapter.asking import Asking
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.hitl import HITLRequest
 from agent_adapter.contract.interrupt import Resume
@@ -16,7 +16,7 @@ try:
     from langgraph.types import Interrupt as Pause
 
     from agent_adapter.integrations._graph import Config, Graph, Tools
-    from agent_adapter.integrations._questions import command_for, questions_of, request_of
+    from agent_adapter.integrations._questions import check_edits, command_for, questions_of, request_of
     from agent_adapter.integrations._thread import Thread
 except ImportError as error:
     raise ImportError(needs("LangGraph support", "langgraph", error)) from error
@@ -57,10 +57,11 @@ def to_resume(
     Raises:
         DecisionNotAllowedError: when a decision does not fit. Nothing was resumed; the pauses can still be answered.
     """
-    return command_for(resume, questions_of(pauses, dialect), tools)
+    questions = questions_of(pauses, dialect)
+    check_edits(resume, questions, tools)
+    return command_for(resume, questions)
 
 
-@spelled_out
 async def run(
     graph: Graph,
     input: Any,
@@ -80,8 +81,8 @@ async def run(
         approvals: A connected client.
         config: `{"configurable": {"thread_id": …}}`, and what else the graph needs.
         tools: Tools that are not in a tool node of the graph; their argument schemas are shown and checked.
-        dialect: How the graph's own questions read their answers: a name (`boolean`, `approve_reject`, `text`, …), names
-            by tool or node, or a function of the payload. A question without a dialect is an error, and nobody is asked.
+        dialect: How the graph's own questions read their answers: a name (`boolean`, `approve_reject`, `text`, …), or a
+            function of the payload. A question without a dialect is an error, and nobody is asked.
         options: Passed to every call of the graph: `context`, `durability`, `version`, …
         asking: Where, for whom and how long to ask: `channel`, `thread_ts`, `context`, `expires_in`, `on_expiry`, `continuation`.
 
@@ -107,7 +108,6 @@ async def run(
     return result
 
 
-@spelled_out
 async def stream(
     graph: Graph,
     input: Any,

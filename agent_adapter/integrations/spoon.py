@@ -15,7 +15,7 @@ from datetime import timedelta
 from functools import wraps
 from typing import Any, TypeAlias, Unpack
 
-from agent_adapter.asking import Asking, check_asking, spelled_out
+from agent_adapter.asking import Asking, check_asking
 from agent_adapter.background import in_background
 from agent_adapter.client import ApprovalClient, expect_client
 from agent_adapter.contract.arguments import decode_arguments, encode
@@ -107,7 +107,6 @@ def to_resume(resume: Resume, pause: Pause, *, tools: Iterable[BaseTool] = ()) -
     return Command(resume=dialect.to_resume(decisions, _value_of(pause)))
 
 
-@spelled_out
 async def run(
     agent: ToolCallAgent,
     message: str | None = None,
@@ -158,7 +157,6 @@ class HumanInTheLoopMiddleware(AgentMiddleware):  # type: ignore[misc]  # SpoonA
             does not have, it is raised at the first call of the model.
     """
 
-    @spelled_out
     def __init__(
         self, interrupt_on: InterruptOn, *, approvals: ApprovalClient, **asking: Unpack[Asking]
     ) -> None:

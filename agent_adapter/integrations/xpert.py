@@ -7,12 +7,12 @@ request. The caller receives the event and sends the answer.
 import asyncio
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TypeVar, Unpack, overload
+from collections.abc import Callable, Mapping
+from typing import Any, Unpack
 
 from pydantic import Field
 
-from agent_adapter.asking import Asking, check_asking, spelled_out
+from agent_adapter.asking import Asking, check_asking
 from agent_adapter.client import ApprovalClient, expect_client
 from agent_adapter.contract.hitl import HITLRequest, WireModel
 from agent_adapter.contract.interrupt import Resume
@@ -23,7 +23,6 @@ from agent_adapter.errors import InvalidRequestError, WrongArgumentError
 from agent_adapter.expected import expect, kind_of
 
 Event = Mapping[str, Any]
-T = TypeVar("T")
 
 # LangGraph reads a value as a map of pauses only if every key has this form.
 _PAUSE_ID = re.compile(r"[0-9a-f]{32}")
@@ -91,25 +90,6 @@ def to_resume(resume: Resume, event: Event) -> dict[str, Any]:
     return answers if len(answers) > 1 else answers[pauses[0].id]
 
 
-@overload
-async def run(
-    event: Event,
-    *,
-    approvals: ApprovalClient,
-    thread_id: str,
-    send: Callable[[dict[str, Any]], Awaitable[T]],
-    **asking: Unpack[Asking],
-) -> T: ...
-@overload
-async def run(
-    event: Event,
-    *,
-    approvals: ApprovalClient,
-    thread_id: str,
-    send: Callable[[dict[str, Any]], T],
-    **asking: Unpack[Asking],
-) -> T: ...
-@spelled_out
 async def run(
     event: Event,
     *,

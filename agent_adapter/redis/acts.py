@@ -40,8 +40,8 @@ LONGEST_SILENCE = 15_000
 """Milliseconds: while a bot lives, its last sign of life is at most this old."""
 FREE = "free:"
 """How a thread says that nobody runs it, before who did last."""
-FREE_FOR, NOTE_FOR = 3_600_000, 604_800_000
-"""Milliseconds for which a thread remembers who ran it last, and its note."""
+FREE_FOR = 3_600_000
+"""Milliseconds for which a thread remembers who ran it last."""
 
 
 class UnsureError(ClaimedError):
@@ -367,7 +367,7 @@ class ThreadClaim:
         Raises:
             ClaimedError: when another owner holds it, or (UnsureError) may hold it.
         """
-        holder, left, _ = answer.found
+        holder, left = answer.found
         is_free = holder is None or holder.startswith(FREE)
         if holder not in {None, self.owner} and (self.is_held or not is_free):
             raise ClaimedError(
@@ -378,29 +378,16 @@ class ThreadClaim:
             raise UnsureError("another process may be running this thread", known_in=answer.unsure)
         return self._write(same(holder), is_new=is_free and not self.is_held)
 
-    def give_back(self, note: str) -> list[Change]:
-        """Say what to write for who has it next. A note stays for a week, or until its next owner leaves none."""
-        thread, noted = self.names["thread"], self._noted
-        # The calls have run, even if another owner has the right by now.
-        kept = [Change(commands=[("SET", noted, note, "PX", NOTE_FOR)])] if note else []
-        free: list[Words] = [("SET", thread, FREE + self.owner, "PX", FREE_FOR)]
-        return [
-            *kept,
-            Change([(same(self.owner), "GET", thread)], free if note else [*free, ("DEL", noted)]),
-        ]
+    def give_back(self) -> Change:
+        """Say what to write for who has it next."""
+        thread = self.names["thread"]
+        free = ("SET", thread, FREE + self.owner, "PX", FREE_FOR)
+        return Change([(same(self.owner), "GET", thread)], [free])
 
     def _write(self, expected: str, *, is_new: bool = False) -> Change:
         thread = self.names["thread"]
         return Change(
-            looks=[
-                (expected, "GET", thread),
-                (WHERE_REFUSED, "PTTL", thread),
-                (WHATEVER, "GET", self._noted),
-            ],
+            looks=[(expected, "GET", thread), (WHERE_REFUSED, "PTTL", thread)],
             commands=[("SET", thread, self.owner, "PX", self.lease)],
             lease=self.lease if is_new else None,
         )
-
-    @property
-    def _noted(self) -> str:
-        return f"{self.names['thread']}:note"

@@ -8,7 +8,6 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias, TypeVar
 
@@ -43,14 +42,6 @@ RETRY_EVERY = 1.0
 """Seconds between two tries while Redis does not answer."""
 
 
-@dataclass(slots=True)
-class Right:
-    """The right to run a thread."""
-
-    note: str = ""
-    """What the one who had it before has left to say, and then what this one leaves; empty for nothing."""
-
-
 class Claims:
     """The claims of one process."""
 
@@ -72,7 +63,8 @@ class Claims:
         with tracing.span(RESUME, record.trace, interrupt_id=interrupt_id, agent=record.interrupt.agent):
             try:
                 async with self._kept(interrupt_id, renew, lost):
-                    yield record.interrupt, resume.model_copy(update={"claim": owner})
+                    own = {"claim": owner, "is_repeated": record.was_claimed}
+                    yield record.interrupt, resume.model_copy(update=own)
             except ClaimLostError:
                 raise
             except BaseException as error:
@@ -86,20 +78,19 @@ class Claims:
             await self._finish(interrupt_id, owner, fence)
 
     @asynccontextmanager
-    async def running(self, thread: str) -> AsyncIterator[Right]:
+    async def running(self, thread: str) -> AsyncIterator[None]:
         """Hold the right to run a thread, given by its id, while the body runs its graph."""
         owner = self._records.new_owner()
         hold = partial(self._records.claim_thread, thread, owner, self._lease)
-        right = Right(await _once_known(hold))
+        await _once_known(hold)
         lost = "the right to run this thread lapsed while its graph ran, and another process took it"
         try:
             async with self._kept(f"thread {thread}", partial(hold, is_held=True), lost):
-                yield right
+                yield
         finally:
-            # If it cannot be given back, it expires by itself. A note would be lost.
-            give_back = partial(self._records.leave_thread, thread, owner, note=right.note)
+            # If it cannot be given back, it expires by itself.
             with contextlib.suppress(AgentAdapterError):
-                await (patiently(give_back) if right.note else give_back())
+                await self._records.leave_thread(thread, owner)
 
     async def close(self) -> None:
         """Stop the tasks that still try to record that a run was resumed."""

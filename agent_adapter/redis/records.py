@@ -190,6 +190,11 @@ class Record:
             until = int(self._req.get("claim_until", 0))
             return moment(until) if until and until <= self._now and not self.is_resumed else None
 
+    @property
+    def was_claimed(self) -> bool:
+        """Whether somebody has taken its answer, as far as this reading knows."""
+        return "claim_by" in self._req
+
     def check_claim(self, owner: str | None, *, process: str) -> str:
         """Return the fence of the claim on its run.
 
@@ -459,22 +464,17 @@ class Records:
                     f"{interrupt_id}: the claim lapsed while its run was resumed, and another process took it"
                 )
 
-    async def claim_thread(self, thread: str, owner: str, lease: int, *, is_held: bool = False) -> str:
-        """Take or renew the right to run a thread, given by its id, for `lease` milliseconds.
-
-        Return the note that was left with it.
-        """
+    async def claim_thread(self, thread: str, owner: str, lease: int, *, is_held: bool = False) -> None:
+        """Take or renew the right to run a thread, given by its id, for `lease` milliseconds."""
         wish = ThreadClaim(self._keys.of(thread), owner, lease, is_held)
         answer = await self._run(wish.names, wish.guess())
         while not answer.ran:
             answer = await self._run(wish.names, wish.judge(answer))
-        return str(answer.found[-1] or "")
 
-    async def leave_thread(self, thread: str, owner: str, *, note: str = "") -> None:
-        """Give back the right to run a thread, with a note for who has it next."""
+    async def leave_thread(self, thread: str, owner: str) -> None:
+        """Give back the right to run a thread."""
         names = self._keys.of(thread)
-        for change in ThreadClaim(names, owner, 0, is_held=True).give_back(note):
-            await self._run(names, change)
+        await self._run(names, ThreadClaim(names, owner, 0, is_held=True).give_back())
 
     async def report(
         self, interrupt_id: str, index: int, outcome: Outcome, *, owner: str | None, fenced: bool = True

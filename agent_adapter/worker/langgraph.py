@@ -13,7 +13,7 @@ try:
 except ImportError as error:
     raise ImportError(needs("LangGraph support", "langgraph", error)) from error
 
-from agent_adapter.asking import Asking, spelled_out
+from agent_adapter.asking import Asking
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.arguments import check_json, decode, encode
 from agent_adapter.contract.interrupt import Continuation, needs_of
@@ -24,7 +24,6 @@ from agent_adapter.integrations._graph import Config, Graph, Tools
 from agent_adapter.integrations._langgraph_calls import Keys, passing_keys
 from agent_adapter.integrations._thread import Thread
 from agent_adapter.integrations.langgraph import run
-from agent_adapter.redis.claims import Right
 from agent_adapter.worker.loop import Finished, Notify, Paused, Turn
 
 FRAMEWORK = "langgraph"
@@ -63,7 +62,6 @@ class ResumableGraph:
         self._dialect = dialect
         self._options = {"durability": "sync", **(options or {})}
 
-    @spelled_out
     async def start(
         self, input: Any, *, approvals: ApprovalClient, config: Config, **asking: Unpack[Asking]
     ) -> Paused | Finished:
@@ -90,7 +88,6 @@ class ResumableGraph:
         interrupt_id = await thread.ask()
         return Paused(interrupt_id) if interrupt_id else await self._finished(thread)
 
-    @spelled_out
     async def run(
         self, input: Any, *, approvals: ApprovalClient, config: Config, **asking: Unpack[Asking]
     ) -> Any:
@@ -141,12 +138,11 @@ class ResumableGraph:
         at = "a pause"
         # Of an answer that cannot be used, people are asked again.
         with suppress(RefusedAnswerError):
-            # The journal says whether it may run again, or that somebody said so.
-            async with thread.running(repeats=False) as right:
-                at = await self._resumed(turn, thread, config, right)
+            async with thread.running():
+                at = await self._resumed(turn, thread, config)
         return await self._ask(thread) if at == "a pause" else await self._finished(thread)
 
-    async def _resumed(self, turn: Turn, thread: Thread, config: RunnableConfig, right: Right) -> str:
+    async def _resumed(self, turn: Turn, thread: Thread, config: RunnableConfig) -> str:
         """Resume the run, and return where it stopped: at a pause, a breakpoint or the end."""
         asked = set(turn.interrupt.pauses)
         if "began" not in turn.journal:
@@ -155,13 +151,13 @@ class ResumableGraph:
             resume = await turn.answer_to(await thread.interrupt_of(questions))
             keys = await turn.journal.keep("began", encode(thread.keys_for(resume, questions)))
             async with (
-                _set_aside_on_failure(turn, thread, decode(keys), right),
+                _set_aside_on_failure(turn, decode(keys)),
                 thread.command_for(resume, questions) as command,
             ):
                 await self.graph.ainvoke(command, config, **self._options)
         elif "arrived" not in turn.journal and await thread.came_to() == "a breakpoint":
             # Tools that run again get the same keys as before.
-            async with _set_aside_on_failure(turn, thread, decode(turn.journal["began"]), right):
+            async with _set_aside_on_failure(turn, decode(turn.journal["began"])):
                 await self.graph.ainvoke(None, config, **self._options)
         return await turn.journal.keep("arrived", await thread.came_to())
 
@@ -184,14 +180,13 @@ class ResumableGraph:
 
 
 @asynccontextmanager
-async def _set_aside_on_failure(turn: Turn, thread: Thread, keys: Keys, right: Right) -> AsyncIterator[None]:
+async def _set_aside_on_failure(turn: Turn, keys: Keys) -> AsyncIterator[None]:
     """Give tools their keys. If a tool would run again after a failure, set the run aside: no worker resumes it by itself."""
     report = partial(turn.approvals.report_later, claim=turn.resume.claim)
     with passing_keys(keys, report) as begun:
         try:
             yield
         except Exception as error:
-            left = await thread.left_by(begun, error, right, turn.interrupt.pauses)
-            if tools := left.tools if left else begun.in_doubt():
+            if tools := begun.in_doubt(error):
                 raise await turn.set_aside(error, tools) from error
             raise

@@ -20,7 +20,7 @@ try:
 except ImportError as error:
     raise ImportError(needs("OpenAI Agents support", "openai-agents", error)) from error
 
-from agent_adapter.asking import Asking, check_asking, spelled_out
+from agent_adapter.asking import Asking, check_asking
 from agent_adapter.client import ApprovalClient, expect_client
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import Decision, RespondDecision
@@ -76,7 +76,6 @@ class ResumableAgent:
         self._storing = dict(storing or {})
         self._restoring = dict(restoring or {})
 
-    @spelled_out
     async def start(
         self, input: Any, *, approvals: ApprovalClient, **asking: Unpack[Asking]
     ) -> Paused | Finished:

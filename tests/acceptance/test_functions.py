@@ -82,20 +82,6 @@ async def test_an_approved_function_runs_as_it_was_called_and_an_edited_one_with
     ]
 
 
-async def test_a_cancelled_call_takes_its_card_back(dana, client):
-    """Given a call without a key, when its caller stops waiting, then the buttons go: no process could find the answer."""
-    bank = Bank()
-    calling = asyncio.create_task(requires_approval(client)(bank.transfer)(Decimal("19.90"), DANAS, due=DUE))
-    await dana.card("transfer")
-    calling.cancel()
-
-    with pytest.raises(asyncio.CancelledError):
-        await calling
-    withdrawn = await dana.card("withdrawn by `")
-    assert "approve:0" not in buttons(withdrawn)
-    assert "The call that asked was cancelled." in words(withdrawn["blocks"])
-
-
 async def test_the_page_about_functions_runs(everything_is_approved, redis_url):
     """As it stands, from top to bottom."""
     ran = await run_page("docs/how-to/use-from-plain-functions.md", redis_url)

@@ -144,7 +144,10 @@ async def test_questions_of_every_kind_side_by_side_are_one_card(client, dana):
     for name, asked in (("words", question), ("yes", "Deploy?"), ("listed", deletion("a.txt"))):
         builder.add_node(name, lambda state, q=asked: {"heard": [interrupt(q)]}).add_edge(START, name)
     graph = builder.compile(checkpointer=InMemorySaver())
-    reads = {"words": "text", "yes": "boolean"}
+
+    def reads(payload):
+        return "text" if payload == question else "boolean" if payload == "Deploy?" else None
+
     running = asyncio.create_task(run(graph, GO, approvals=client, config=CONFIG, dialect=reads))
 
     card = await dana.card("expires at")

@@ -1,26 +1,18 @@
 """What a function takes, as a person sees it and as the function gets it."""
 
 import dataclasses
-import os
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, date, datetime, time, timedelta, timezone
+from collections.abc import Callable, Iterable
+from datetime import UTC, date, datetime
 from decimal import Decimal
-from enum import Enum, IntEnum
+from enum import Enum
 from functools import partial
-from pathlib import Path
-from typing import Annotated, Any, Literal, Unpack
-from uuid import UUID
-from zoneinfo import ZoneInfo
+from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import (
     AfterValidator,
-    AnyUrl,
     BaseModel,
-    ConfigDict,
     Field,
-    HttpUrl,
     SecretStr,
     StringConstraints,
     computed_field,
@@ -79,21 +71,15 @@ VALUES = [
     (int, 10**30, 10**30, 5, 5),
     (float, 5, 5.0, 1, 1.0),
     (datetime, datetime(2026, 11, 20, 12, tzinfo=UTC), "2026-11-20T12:00:00Z", "2026-11-21T12:00:00Z", datetime(2026, 11, 21, 12, tzinfo=UTC)),
-    (timedelta, timedelta(minutes=5), "PT5M", "PT6M", timedelta(minutes=6)),
     (Decimal, Decimal("1.50"), "1.50", "2.50", Decimal("2.50")),
-    (UUID, UUID(int=5), "00000000-0000-0000-0000-000000000005", "00000000-0000-0000-0000-000000000006", UUID(int=6)),
-    (Path, Path("/tmp/a"), "/tmp/a", "/tmp/b", Path("/tmp/b")),
     (Colour, Colour.RED, "red", "blue", Colour.BLUE),
     (Address, Address(street="A", since=date(2026, 1, 1)), {"street": "A", "since": "2026-01-01"}, {"street": "B", "since": "2026-01-01"}, Address(street="B", since=date(2026, 1, 1))),
     (Point, Point(1, 2), {"x": 1, "y": 2}, {"x": 1, "y": 3}, Point(1, 3)),
     (set[int], {2, 1}, [1, 2], [2], {2}),
-    (tuple[int, str], (1, "a"), [1, "a"], [2, "a"], (2, "a")),
-    (list[Sequence[int]], [[1, 2]], [[1, 2]], [[3]], [[3]]),
     (dict[int, list[Colour]], {1: [Colour.RED]}, {"1": ["red"]}, {"2": ["blue"]}, {2: [Colour.BLUE]}),
     (bytes, b"abc", "abc", "abd", b"abd"),
     (int | None, None, None, 5, 5),
     (Any, {"deep": [1, None]}, {"deep": [1, None]}, [], []),
-    (Any, 1, 1, True, True),
 ]  # fmt: skip
 
 
@@ -122,11 +108,6 @@ Tidy = Annotated[str, StringConstraints(strip_whitespace=True, to_lower=True)]
         (list[float], [1.5], [2**53 + 1], r"value\[0\]: "),
         (float, 1.5, Number("9007199254740993.0"), "value: "),
         (list[Point], [Point(1, 2)], [{"x": 1, "y": 2, "z": 3}], r"value\[0\]\.z: "),
-        (list[Extra], [{"urgent": True}], [{"later": 1}], r"value\[0\]\.later: "),
-        (list[Address], [], [{"street": "A", "since": "2026-01-01", "owner": "Mira"}], r"value\[0\]\.owner"),
-        (list[datetime], [], ["1700000000"], r"value\[0\]: "),
-        (Decimal, Decimal("1.10"), "\u0662_\u0660", "value: "),
-        (bool, False, 1, "value: "),
         (set[int], set(), [1, 1], "value: "),
     ],
 )  # fmt: skip
@@ -143,9 +124,7 @@ def test_an_edit_runs_as_it_was_shown_or_not_at_all(annotation, value, typed, sa
     ("annotation", "typed", "runs"),
     [
         (float, 5, 5.0),
-        (list[float], [Number("1.10")], [1.1]),
         (datetime, "2026-11-21T12:00+00:00", datetime(2026, 11, 21, 12, tzinfo=UTC)),
-        (time, "12:30", time(12, 30)),
         (set[str], ["b", "a", "c"], {"a", "b", "c"}),
         (list[Address], [{"since": "2026-01-01", "street": "A"}], [Address(street="A", since=date(2026, 1, 1))]),
     ],
@@ -155,19 +134,6 @@ def test_an_edit_may_write_the_same_value_in_another_way(annotation, typed, runs
     edited = Inputs.of(one(annotation)).edited({"value": None}, {"value": None}, {"value": typed})
 
     assert edited["value"] == runs
-
-
-@dataclasses.dataclass
-class Rated:
-    tags: set[str]
-
-
-def test_sets_are_shown_in_one_order():
-    """Each process has another one, and a question is found again by its arguments."""
-    names = [f"{number:02}" for number in range(30)]
-    given = {"value": {7: [Rated(set(names))]}}
-
-    assert shown(one(dict[int, list[Rated]]), **given) == {"value": {"7": [{"tags": names}]}}
 
 
 class Order(BaseModel):
@@ -188,23 +154,9 @@ class Item(BaseModel):
     quantity: int = Field(1, alias="qty")
 
 
-class Basket(BaseModel):
-    kind: Literal["basket"] = "basket"
-    items: list[Item]
-
-
-class Level(IntEnum):
-    HIGH = 1
-
-
 class Transfer(BaseModel):
     cents: int
     account: str = Field("ops", exclude=True)
-
-
-class Voucher(BaseModel):
-    kind: Literal["voucher"] = "voucher"
-    cents: int
 
 
 @pytest.mark.parametrize(
@@ -213,13 +165,8 @@ class Voucher(BaseModel):
         (Item, {"sku": "a", "qty": 2}, {"sku": "a", "qty": 2}, Item(sku="a", qty=2)),
         (Item | None, {"sku": "a"}, {"sku": "a", "qty": 1}, Item(sku="a")),
         (list[Item], [{"sku": "a"}], [{"sku": "a", "qty": 1}], [Item(sku="a")]),
-        (Basket, {"items": [{"sku": "a"}]}, {"kind": "basket", "items": [{"sku": "a", "qty": 1}]}, Basket(items=[Item(sku="a")])),
-        (Annotated[Basket | Voucher, Field(discriminator="kind")], {"kind": "voucher", "cents": 5}, {"kind": "voucher", "cents": 5}, Voucher(cents=5)),
-        (Item | dict[str, int], {"a": 1}, {"a": 1}, {"a": 1}),
-        (HttpUrl, "https://example.com", "https://example.com/", HttpUrl("https://example.com")),
-        (dict[str, Item], {"a": {"sku": "a"}}, {"a": {"sku": "a", "qty": 1}}, {"a": Item(sku="a")}),
     ],
-    ids=["model", "optional", "list", "nested", "discriminated", "dict", "url", "values"],
+    ids=["model", "optional", "list"],
 )  # fmt: skip
 def test_json_becomes_the_models_that_the_signature_names(annotation, value, json, runs):
     """A function that takes a model never gets a dictionary, and the card shows its defaults, too."""
@@ -229,29 +176,8 @@ def test_json_becomes_the_models_that_the_signature_names(annotation, value, jso
     assert (values["value"], type(values["value"])) == (runs, type(runs))
 
 
-class WrittenOtherwise(BaseModel):
-    name: str = Field(serialization_alias="fullName")
-
-
 class ReadOtherwise(BaseModel):
     name: str = Field(validation_alias="fullName")
-
-
-@pytest.mark.parametrize(
-    ("value", "place"),
-    [(WrittenOtherwise(name="a"), "name"), (ReadOtherwise(fullName="a"), "fullName")],
-    ids=["serialization_alias", "validation_alias"],
-)
-def test_a_model_that_does_not_read_what_it_writes_is_refused_with_the_cure(value, place):
-    """An alias for one way only: the JSON on the card could not be edited."""
-    with pytest.raises(InvalidRequestError) as refused:
-        shown(one(type(value)), value=value)
-
-    assert str(refused.value) == (
-        f"take: value.{place}: Field required: pydantic does not read back the JSON that it writes of this "
-        f"{type(value).__name__}: give a field an `alias`, which is read and written, not a serialization_alias or "
-        "validation_alias alone"
-    )
 
 
 @pytest.mark.parametrize(
@@ -264,11 +190,12 @@ def test_a_model_that_does_not_read_what_it_writes_is_refused_with_the_cure(valu
         (Any, object()),
         (Transfer, Transfer(cents=5, account="mine")),
         (Iterable[int], (number for number in range(3))),
+        (ReadOtherwise, ReadOtherwise(fullName="a")),
     ],
 )
 def test_what_json_does_not_hold_is_refused(annotation, value):
     """Nobody is asked about less than what would run."""
-    with pytest.raises(InvalidRequestError, match=r"^take: value: "):
+    with pytest.raises(InvalidRequestError, match=r"^take: value"):
         shown(one(annotation), value=value)
 
 
@@ -290,23 +217,6 @@ def test_a_secret_is_refused_and_not_shown_in_the_error():
 
 
 @pytest.mark.parametrize(
-    ("annotation", "value", "json"),
-    [
-        (Level, Level.HIGH, 1),
-        (OrderedDict[str, int], OrderedDict(a=1), {"a": 1}),
-        (datetime, datetime(2026, 11, 20, 12, tzinfo=timezone(timedelta(hours=5.5))), "2026-11-20T12:00:00+05:30"),
-        (Decimal, Decimal("1E+2"), "1E+2"),
-        (AnyUrl, AnyUrl("https://example.com/a"), "https://example.com/a"),
-        (ZoneInfo, ZoneInfo("Europe/Berlin"), "Europe/Berlin"),
-    ],
-)  # fmt: skip
-def test_types_of_the_standard_library_and_of_pydantic_are_shown_in_their_own_form(annotation, value, json):
-    values, shown = Inputs.of(one(annotation)).read({"value": value})
-
-    assert (values, shown) == ({"value": value}, {"value": json})
-
-
-@pytest.mark.parametrize(
     ("annotation", "value", "runs"), [(int, True, 1), (bool, 1, True), (list[int], [True], [1])]
 )
 def test_what_runs_is_of_the_type_that_is_shown(annotation, value, runs):
@@ -319,69 +229,30 @@ def test_what_runs_is_of_the_type_that_is_shown(annotation, value, runs):
 # --- Parameters ---------------------------------------------------------------------------------------------------
 
 
-def everything(first: int, /, to: str, *more: int, cc: str = "nobody", **extra: bool) -> str:
-    return f"{first} {to} {more} {cc} {extra}"
+def everything(first: int, /, to: str, *, cc: str = "nobody") -> str:
+    return f"{first} {to} {cc}"
 
 
-def test_every_kind_of_parameter_is_shown_by_its_name():
-    """Defaults, `*args` and `**kwargs` are among what the person reads."""
-    inputs = Inputs.of(everything)
-    given = inputs.signature.bind(1, "dana", 2, 3, urgent=True).arguments
-    values, shown = inputs.read(given)
-
-    assert shown == {
-        "first": 1,
-        "to": "dana",
-        "more": [2, 3],
-        "cc": "nobody",
-        "extra": {"urgent": True},
-    }
-    assert inputs.call_with(values)() == "1 dana (2, 3) nobody {'urgent': True}"
-
-
-def test_an_edit_of_every_kind_of_parameter_reaches_the_function():
-    """What is left out of an edit is the default."""
+def test_every_kind_of_parameter_is_shown_by_its_name_and_reaches_the_function():
+    """Also a default, and what an edit leaves out."""
     inputs = Inputs.of(everything)
     values, shown = inputs.read({"first": 1, "to": "dana"})
 
-    edited = inputs.edited(values, shown, {"first": 5, "to": "erik", "more": [6], "extra": {"loud": False}})
-
-    assert inputs.call_with(edited)() == "5 erik (6,) nobody {'loud': False}"
-
-
-@pytest.mark.parametrize("read", ["read", "edited"])
-def test_extra_arguments_cannot_replace_a_parameter(read):
-    """`cc` is shown once, and that one runs."""
-    inputs = Inputs.of(everything)
-    given = {"first": 1, "to": "dana", "cc": "mira", "extra": {"cc": True}}
-    good = inputs.read({**given, "extra": {}})
-
-    with pytest.raises(InvalidRequestError, match="everything: extra: cc is a parameter of its own"):
-        inputs.read(given) if read == "read" else inputs.edited(*good, given)
-
-
-def test_extra_arguments_may_be_typed():
-    """`Unpack` says which there are."""
-
-    def send(to: str, **extra: Unpack[Extra]) -> None: ...
-
-    assert shown(send, to="dana", extra={"urgent": True}) == {"to": "dana", "extra": {"urgent": True}}
-    assert "urgent" in str(Inputs.of(send).schema)
+    assert shown == {"first": 1, "to": "dana", "cc": "nobody"}
+    assert inputs.call_with(values)() == "1 dana nobody"
+    assert inputs.call_with(inputs.edited(values, shown, {"first": 5, "to": "erik"}))() == "5 erik nobody"
 
 
 def test_the_schema_says_what_the_form_needs():
     """Types, descriptions, defaults, what is required; models of one name stay apart."""
 
-    def send(
-        to: Annotated[str, Field(description="Who gets it")], colour: Colour = Colour.RED, *cc: str
-    ) -> None: ...
+    def send(to: Annotated[str, Field(description="Who gets it")], colour: Colour = Colour.RED) -> None: ...
 
     assert Inputs.of(send).schema == {
         "type": "object",
         "properties": {
             "to": {"type": "string", "description": "Who gets it"},
             "colour": {"$ref": "#/$defs/Colour", "default": "red"},
-            "cc": {"type": "array", "items": {"type": "string"}},
         },
         "required": ["to"],
         "additionalProperties": False,
@@ -408,23 +279,16 @@ def test_the_object_of_a_method_is_not_shown_and_cannot_be_edited():
 def test_bound_methods_and_partials_show_what_is_left_to_give():
     """What is fixed already is no input."""
     assert shown(Office().send, to="dana") == {"to": "dana"}
-    assert shown(partial(everything, 1), to="dana") == {"to": "dana", "more": [], "cc": "nobody", "extra": {}}
+    assert shown(partial(everything, 1), to="dana") == {"to": "dana", "cc": "nobody"}
     assert Inputs.of(partial(everything, 1)).name == "everything"
-
-
-def test_functions_without_annotations_take_json():
-    """What has no type is shown as it is; the library's own functions are no exception."""
-    assert shown(lambda to, amount=5: None, to={"a": [1]}) == {"to": {"a": [1]}, "amount": 5}
-    assert shown(os.remove, path="a") == {"path": "a", "dir_fd": None}
 
 
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
         ({"to": "dana"}, "everything: first is missing"),
-        ({"first": 1, "to": "dana", "bcc": 5}, "everything: there is no parameter bcc; the parameters are: first, to, more, cc, extra"),
+        ({"first": 1, "to": "dana", "bcc": 5}, "everything: there is no parameter bcc; the parameters are: first, to, cc"),
         ({"first": "one", "to": "dana"}, "everything: first: Input should be a valid integer"),
-        ({"first": 1, "to": "dana", "more": [1, "x"]}, r"everything: more\[1\]: Input should be a valid integer"),
     ],
 )  # fmt: skip
 def test_the_error_names_arguments_that_do_not_fit(arguments, problem):
@@ -434,11 +298,6 @@ def test_the_error_names_arguments_that_do_not_fit(arguments, problem):
 
 
 # --- What cannot be gated -----------------------------------------------------------------------------------------
-
-
-class Forbidding(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-    done: Callable[[], None]
 
 
 def _generator(to: str):
@@ -465,14 +324,13 @@ def _wrong_default(to: str = None): ...  # noqa: RUF013  # as it is found in the
             one(Callable[[int], int]),
             "take: value: .* cannot be shown as JSON: .*; change it, or keep it out of the signature",
         ),
-        (one(Office), "take: value: .*Office.* cannot be shown as JSON"),
-        (one(Forbidding), "take: value: .*Forbidding.* cannot be shown as JSON"),
         (_unknown, "_unknown: name 'Nowhere' is not defined: annotate with types of the module"),
         (_wrong_default, "_wrong_default: the default of to: Input should be a valid string"),
         (Office, "is not a function: pass a function or a method"),
         (5, "5 is not a function"),
-        (staticmethod(_wrong_default), "is not a function yet: put the decorator that gates it under @staticmethod"),
-        (classmethod(_wrong_default), "is not a function yet: put the decorator that gates it under @classmethod"),
+        (staticmethod(_wrong_default), "is not a function: pass a function or a method, below @staticmethod"),
+        (lambda *to: to, "to takes any number of arguments: take one list"),
+        (lambda **to: to, "to takes any number of arguments: take one list or dictionary"),
         (getattr, "getattr has no signature to take its inputs from: wrap it in a function"),
     ],
 )  # fmt: skip
@@ -490,12 +348,9 @@ def test_what_cannot_be_shown_is_refused_with_the_cure(function, problem):
     [
         (str, True),
         (Any, True),
-        (object, True),
         (str | None, True),
-        (Annotated[str | int, "words"], True),
         (None, False),
         (int, False),
-        (list[str], False),
         (Literal["sent"], False),
         (Address, False),
     ],

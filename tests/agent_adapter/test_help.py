@@ -3,30 +3,8 @@
 import inspect
 import pydoc
 
-import pytest
-
 from agent_adapter import ApprovalClient
-from agent_adapter.integrations import functions, langchain_dev_utils, langgraph, openai_agents, xpert
 from agent_adapter.sync import SyncApprovalClient
-
-ASKS = [
-    ApprovalClient.interrupt, ApprovalClient.review, SyncApprovalClient.interrupt, SyncApprovalClient.review,
-    functions.run, langchain_dev_utils.run, langgraph.run, langgraph.stream, openai_agents.run, openai_agents.stream,
-    xpert.run,
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    "function", ASKS, ids=lambda function: f"{function.__module__}.{function.__qualname__}"
-)
-def test_help_names_every_keyword_that_asking_takes(function):
-    """A reader sees what they may pass, and of which type, not the name of a dictionary."""
-    names = [name for name in inspect.signature(function).parameters if name != "self"]
-    shown = pydoc.plain(pydoc.render_doc(function))
-
-    assert {"channel", "thread_ts", "context", "expires_in", "on_expiry"} <= set(names)
-    assert "Asking'" not in shown
-    assert "channel: str | None = None" in shown
 
 
 def test_a_record_shows_no_raw_hash():

@@ -8,7 +8,7 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agent_adapter import ReceiptError, approval_key, approval_receipt, requires_receipt
+from agent_adapter import approval_key, approval_receipt, requires_receipt
 from agent_adapter.integrations import functions
 from agent_adapter.integrations.langgraph import run
 from agent_adapter.testing import approve, edit, reject
@@ -113,19 +113,6 @@ async def test_parallel_subagents_that_use_the_same_call_ids_have_keys_of_their_
     await run(agent, GO, approvals=approvals, config=CONFIG)
 
     assert sorted(key.rpartition(":")[2] for _, key in keys.seen) == ["0", "1"]
-
-
-async def test_a_tool_that_nobody_was_asked_about_does_not_run():
-    """Somebody took the middleware away: the tool itself holds."""
-    approvals = deciding()
-    keys = Keys(approvals)
-    model = ScriptedModel(turns=[says(("pay", {"to": "al"})), says(text="done")])
-    agent = create_agent(model, keys.tools, checkpointer=InMemorySaver())
-
-    with pytest.raises(ReceiptError, match="nobody has approved"):
-        await run(agent, GO, approvals=approvals, config=CONFIG)
-
-    assert keys.seen == []
 
 
 async def test_a_receipt_goes_on_to_a_tool_in_another_process():

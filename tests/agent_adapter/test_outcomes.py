@@ -14,10 +14,8 @@ from agent_adapter.errors import (
     DecisionNotAllowedError,
     InvalidRequestError,
     UnknownInterruptError,
-    WrongArgumentError,
 )
 from agent_adapter.redis import reports
-from agent_adapter.sync import SyncApprovalClient
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer
 from playground.redis_server import RedisServer
 from tests.agent_adapter.test_client import approved, batch
@@ -147,17 +145,6 @@ def test_an_outcome_of_any_object_can_be_stored():
     assert Outcome.failed(OSError("\udc80")).text == "OSError: \\udc80"
     assert Outcome.done(None).text == ""
     assert Outcome.failed(KeyError()).text == "KeyError"
-
-
-async def test_a_bare_text_is_not_an_outcome(client):
-    with pytest.raises(WrongArgumentError, match=r"outcome: this is a text: pass Outcome\.done"):
-        await client.report("billing." + "0" * 32, 0, "done")
-
-
-def test_a_blocking_client_reports_too():
-    with SyncApprovalClient(InMemoryApprovalClient(ScriptedReviewer([ApproveDecision()]))) as approvals:
-        resume = approvals.review(batch("pay"))
-        assert approvals.report(resume.interrupt_id, 0, Outcome.done("paid")).outcome.text == "paid"
 
 
 async def test_a_report_in_the_background_is_kept_by_the_time_the_client_is_closed(store, redis_url):

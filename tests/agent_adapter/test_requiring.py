@@ -1,23 +1,15 @@
 """A tool with `@requires_receipt` runs what people approved, and nothing else."""
 
 import asyncio
-import inspect
-import logging
 import re
-from collections import OrderedDict, defaultdict, deque
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
-from ipaddress import IPv4Address
-from pathlib import Path
-from typing import Annotated, Any, NamedTuple
-from uuid import UUID
+from typing import Annotated, Any
 
 import pytest
 from pydantic import (
-    AfterValidator,
     AnyUrl,
     BaseModel,
     ConfigDict,
@@ -33,7 +25,6 @@ from agent_adapter import (
     InvalidRequestError,
     ReceiptError,
     WrongArgumentError,
-    approval_key,
     approval_receipt,
     requires_receipt,
     using_receipt,
@@ -41,7 +32,7 @@ from agent_adapter import (
 from agent_adapter.contract.arguments import decode
 from agent_adapter.contract.numbers import as_floats
 from agent_adapter.receipts.used import SqliteUsed
-from tests.support.receipts import RECORD, Signing
+from tests.support.receipts import Signing
 
 BOT = Signing()
 RING = BOT.ring()
@@ -96,25 +87,6 @@ def pay(to: str, amount: float = 1.0, **more: Any):
     return to, amount, more
 
 
-def test_an_approved_call_runs():
-    assert runs(pay, {"to": "al", "amount": 2.5}, "al", 2.5) == ("al", 2.5, {})
-    assert runs(pay, {"to": "al", "amount": 2.5}, amount=2.5, to="al") == ("al", 2.5, {})
-
-
-async def test_a_coroutine_function_stays_one():
-    async def send(to: str):
-        await asyncio.sleep(0)
-        return approval_key()
-
-    tool = guarded(send)
-
-    assert inspect.iscoroutinefunction(tool)
-    with using_receipt(BOT.receipt(index=2)):
-        assert await tool("al") == f"{RECORD}:2"
-    with pytest.raises(ReceiptError):
-        await tool("al")
-
-
 def test_methods_are_checked_without_their_object():
     class Till:
         @requires_receipt(keys=RING, audience="billing")
@@ -130,27 +102,6 @@ def test_methods_are_checked_without_their_object():
     with using_receipt(BOT.receipt()):
         assert till.pay("al") == (till, "al")
         assert Till.pay_at_once("al") == (Till, "al")
-
-
-def test_the_signature_and_the_name_stay_for_the_framework():
-    def pay(to: str, *, amount: int = 1) -> str:
-        """Pay somebody."""
-        return to
-
-    tool = requires_receipt(**GUARD)(pay)
-
-    assert inspect.signature(tool) == inspect.signature(pay)
-    assert (tool.__name__, tool.__doc__) == ("pay", "Pay somebody.")
-
-
-def test_the_name_of_the_function_is_the_name_of_the_tool():
-    def delete(to: str):
-        return to
-
-    with using_receipt(BOT.receipt()), pytest.raises(ReceiptError) as caught:
-        requires_receipt(**GUARD)(delete)("al")
-
-    assert caught.value.code == "tool"
 
 
 @pytest.mark.parametrize(
@@ -342,19 +293,6 @@ def test_an_asynchronous_store_does_not_fit_a_plain_tool():
         guarded(pay, used=used)
 
 
-def test_a_tool_that_could_repeat_says_so_once(caplog, tmp_path):
-    with caplog.at_level(logging.WARNING, "agent_adapter.requiring"):
-        tool = guarded(pay)
-        with using_receipt(BOT.receipt()):
-            tool("al")
-            tool("al")
-        guarded(pay, used=SqliteUsed(tmp_path / "used.db"))
-
-    assert [each.message for each in caplog.records] == [
-        "pay: an approved call can repeat until its use_by, because requires_receipt has no `used`"
-    ]
-
-
 def test_a_tool_that_an_approved_tool_calls_needs_an_approval_of_its_own():
     inner = guarded(pay, tool="refund")
 
@@ -362,18 +300,6 @@ def test_a_tool_that_an_approved_tool_calls_needs_an_approval_of_its_own():
         guarded(lambda to: inner(to=to))("al")
 
     assert caught.value.code == "tool"
-
-
-def test_a_broken_file_of_keys_fails_at_the_decorator(tmp_path):
-    with pytest.raises(InvalidRequestError):
-        guarded(pay, keys=tmp_path / "missing.json")
-    with pytest.raises(WrongArgumentError, match="whom to trust"):
-        requires_receipt(keys=pay, audience="billing")
-
-
-def test_arguments_that_do_not_fit_the_tool_are_a_type_error():
-    with using_receipt(BOT.receipt()), pytest.raises(TypeError):
-        guarded(lambda to: to)("al", "bo")
 
 
 def test_a_receipt_holds_for_its_block_alone():
@@ -387,26 +313,6 @@ def test_a_receipt_holds_for_its_block_alone():
     assert approval_receipt() is None
 
 
-def test_a_validator_that_changes_a_value_after_the_approval_runs_nothing():
-    """A framework hands the tool what the validator made of it. One that only checks is in nobody's way."""
-
-    def pay(amount: Annotated[int, AfterValidator(lambda amount: amount * 100)], to: Trimmed = "al"):
-        return amount, to
-
-    def mark(to: Annotated[str, Mark()]):
-        return to
-
-    def check(when: Annotated[datetime, AfterValidator(lambda when: when)]):
-        return when
-
-    assert refused(pay, {"amount": 5}, amount=500) == "arguments"
-    assert refused(pay, {"amount": 5, "to": " al "}, amount=5, to="al") == "arguments"
-    assert runs(pay, {"amount": 5}, amount=5) == (5, "al")
-    assert refused(mark, {"to": "al"}, to="AL") == "arguments"
-    assert runs(mark, {"to": "al"}, to="al") == "al"
-    assert runs(check, {"when": "2026-01-02T03:04:05Z"}, when=GIVEN["when"]) == GIVEN["when"]
-
-
 class Doubled(BaseModel):
     amount: int
 
@@ -414,11 +320,6 @@ class Doubled(BaseModel):
     @classmethod
     def _double(cls, amount: int) -> int:
         return 2 * amount
-
-
-class Lowered(BaseModel):
-    model_config = ConfigDict(str_to_lower=True)
-    name: str
 
 
 class Mark:
@@ -431,55 +332,11 @@ class Mark:
         return core_schema.no_info_after_validator_function(str.upper, handler(source))
 
 
-@dataclass
-class Filled:
-    to: str
-
-    def __post_init__(self):
-        self.to = "bo"
-
-
-class Guessed(Enum):
-    FAST = "fast"
-
-    @classmethod
-    def _missing_(cls, value):
-        return cls.FAST
-
-
-class Pair(NamedTuple):
-    one: int
-    other: int = 0
-
-
-class Node(BaseModel):
-    """A type that has itself within it."""
-
-    below: "list[Node]" = []
-
-
 @pytest.mark.parametrize(
     ("kind", "approved"),
     [
-        (Node, {"below": [{"below": []}]}), (Pair, [1, 2]), (Path, "a/b"),
-        (UUID, "2f1d3f8e-0a52-4c39-9bb5-52a9a5d1b1d4"), (AnyUrl, "https://example.com/"),
-        (IPv4Address, "10.0.0.1"), (Sequence[int], [1]), (OrderedDict[str, int], {"a": 1}), (deque[int], [1]),
-        (Annotated[int, Field(gt=1)], 2), (re.RegexFlag, 2), (defaultdict[str, int], {"a": 1}),
-    ],
-    ids=str,
-)  # fmt: skip
-def test_a_type_that_only_converts_is_in_nobodys_way(kind, approved):
-    value = TypeAdapter(kind).validate_python(approved)
-
-    assert runs(paying(kind), {"payment": approved}, payment=value) == value
-
-
-@pytest.mark.parametrize(
-    ("kind", "approved"),
-    [
-        (Doubled, {"amount": 5}), (list[Doubled], [{"amount": 5}]), (Lowered, {"name": "AL"}), (list[Trimmed], [" al"]),
-        (list[Annotated[str, Mark()]], ["al"]), (Filled, {"to": "al"}), (Guessed, "slow"),
-        (list[OnErrorOmit[int]], [1, "x"]),
+        (Doubled, {"amount": 5}), (list[Doubled], [{"amount": 5}]), (list[Trimmed], [" al"]),
+        (list[Annotated[str, Mark()]], ["al"]), (list[OnErrorOmit[int]], [1, "x"]),
     ],
     ids=str,
 )  # fmt: skip
@@ -568,18 +425,12 @@ LOST = [
     (ReadOnly, '{"recipient":"al"}', "payment.recipient"),
     (Unwritten, '{"to":"al"}', "payment.to"),
     (dict[int, str], '{"1":"al","01":"bo"}', "payment.1"),
-    (dict[int, str], '{"01":"al"}', "payment.01"),
     (set[int], "[1,1]", "payment"),
     (float, "123456789012345678.5", "payment"),
     (Any, "123456789012345678.5", "payment"),
-    (list[Any], "[123456789012345678.5]", "payment[0]"),
-    (Decimal, "123456789012345678.55", "payment"),
     (Coded, '{"text":"ZGVsZXRl"}', "payment.text"),
     (int, '"007"', "payment"),
-    (bool, '"yes"', "payment"),
     (datetime, '"2026-01-02T03:04:05.1234567Z"', "payment"),
-    (timedelta, '"P1M"', "payment"),
-    (Path, '"a/./b"', "payment"),
 ]
 
 

@@ -6,9 +6,6 @@ from functools import partial
 
 import pytest
 from agents import Agent
-from langchain.agents import create_agent
-from langgraph.checkpoint.memory import InMemorySaver
-from redis import Redis as BlockingRedis
 
 from agent_adapter import (
     ActionRequest,
@@ -16,7 +13,6 @@ from agent_adapter import (
     Context,
     HITLRequest,
     Link,
-    RejectDecision,
     ReviewConfig,
     requires_receipt,
 )
@@ -31,7 +27,6 @@ from agent_adapter.worker import ResumeWorker
 from agent_adapter.worker.langgraph import ResumableGraph
 from agent_adapter.worker.openai_agents import ResumableAgent
 from tests.support.builders import an_action
-from tests.support.scripted_model import ScriptedModel
 
 URL = "redis://127.0.0.1:1/0"
 DICTIONARY = {"action_requests": []}
@@ -64,15 +59,6 @@ async def test_what_is_published_is_an_interrupt(client, given):
     for attempt in (client.publish(given), entered(client.reviewing(given))):
         with pytest.raises(WrongArgumentError, match=r"interrupt: this is .*: pass the Interrupt"):
             await attempt
-
-
-async def test_what_is_reviewed_is_a_batch(client):
-    """A dictionary becomes one, and an interrupt has one already."""
-    for given in (DICTIONARY, [DICTIONARY], URL):
-        with pytest.raises(WrongArgumentError, match=r"request: this is .*HITLRequest\.model_validate"):
-            await client.review(given)
-    with pytest.raises(WrongArgumentError, match="an Interrupt: it has its batch already"):
-        await client.review(client.interrupt(a_request()))
 
 
 async def test_an_interrupt_is_named_by_its_id(client):
@@ -150,13 +136,9 @@ def test_a_gate_takes_the_client_of_its_functions_kind():
 WRONG_OPTIONS = [
     ({"expires_in": "5m"}, r"expires_in: this is a text: pass a timedelta, as in timedelta\(minutes=5\)"),
     ({"expires_in": True}, r"expires_in: this is a bool: pass a timedelta, as in timedelta\(minutes=5\), or seconds"),
-    ({"expires_in": -5}, r"expires_in: -5 is not from 1 second to 7 days: pass a timedelta"),
     ({"expires_in": float("nan")}, r"expires_in: nan is not from 1 second to 7 days"),
     ({"expires_in": timedelta(days=8)}, r"expires_in: 8 days, 0:00:00 is not from 1 second to 7 days"),
     ({"channel": ""}, "channel: this text is empty: pass the id of a Slack channel, as in 'C0123ABCD', or leave it out"),
-    ({"channel": 5}, "channel: this is an int: pass the id of a Slack channel"),
-    ({"thread_ts": ""}, "thread_ts: this text is empty: pass the ts of a Slack message"),
-    ({"context": {"requestd_by": "U0NOOR"}}, r"context: this is a dictionary: pass a Context, as in Context\(requested_by="),
     ({"on_expiry": "aprove"}, r"on_expiry: 'aprove' is not one of reject, raise \(did you mean 'approve'\?\); approve is one only"),
     ({"chanel": "C0123ABCD"}, r"chanel: no such option \(did you mean 'channel'\?\); the options are channel, thread_ts"),
 ]  # fmt: skip
@@ -208,22 +190,16 @@ ACTION = {"name": "pay", "args": {}}
 CONFIG = {"action_name": "pay", "allowed_decisions": ["approve"]}
 WRONG_MESSAGES = [
     (lambda: Context(requestd_by="U0NOOR"), r"Context: there is no 'requestd_by' \(did you mean 'requested_by'\?\); the fields are requested_by, title"),
-    (lambda: Context(requested_by=5), r"Context\.requested_by: Input should be a valid string"),
     (lambda: Link(label="Ticket", link="https://example.com"), "Link: there is no 'link'"),
     (HITLRequest, r"HITLRequest\.action_requests: Field required"),
     (lambda: HITLRequest([ACTION], [CONFIG]), "HITLRequest: pass everything by its name: action_requests, review_configs"),
     (lambda: HITLRequest(action_request=[ACTION], review_configs=[CONFIG]), "HITLRequest: there is no 'action_request' .*'action_requests'"),
     (lambda: HITLRequest(action_requests=ActionRequest(**ACTION), review_configs=[CONFIG]), r"HITLRequest\.action_requests: this is one ActionRequest: pass a tuple"),
     (lambda: ReviewConfig(action_name="pay", allowed_decisions="approve"), r"ReviewConfig\.allowed_decisions: this is one str: pass a tuple"),
-    (lambda: HITLRequest(action_requests=[ACTION], review_configs=[]), r"HITLRequest\.review_configs: Tuple should have at least 1 item"),
-    (lambda: HITLRequest(action_requests=[ACTION] * 2, review_configs=[CONFIG]), "HITLRequest: 2 action_requests but 1 review_configs"),
     (lambda: HITLRequest(action_requests=[{**ACTION, "arg": 1}], review_configs=[CONFIG]), r"HITLRequest\.action_requests\[0\]: there is no 'arg' .*'args'"),
-    (lambda: ActionRequest(name="pay", args="{}"), r"ActionRequest\.args: Input should be a valid dictionary"),
     (lambda: ReviewConfig(action_name="pay", allowed_decisions=["aprove"]), r"ReviewConfig\.allowed_decisions: 'aprove' is not a decision \(did you mean 'approve'\?\); choose from approve, edit"),
     (lambda: Context(links=[{"label": "Ticket", "url": "https://example.com", "ulr": ""}]), r"Context\.links\[0\]: there is no 'ulr'; the fields are label, url"),
     (lambda: HITLRequest(action_requests=[ACTION], review_configs=[{**CONFIG, "allowed_decisions": ["approve", "rejct"]}]), r"HITLRequest\.review_configs\[0\]\.allowed_decisions: 'rejct' is not a decision .*'reject'"),
-    (lambda: ReviewConfig(action_name="pay", allow_decisions=["approve"]), "there is no 'allow_decisions' .*'allowed_decisions'"),
-    (lambda: RejectDecision(mesage="No."), "RejectDecision: there is no 'mesage' .*'message'"),
 ]  # fmt: skip
 
 
@@ -240,12 +216,10 @@ def test_the_error_about_a_misspelt_name_suggests_the_right_one(write, says):
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"config": None}, r'config: this is None: pass config=\{"configurable"'),
         ({"config": "t1"}, r'config: this is a text: pass config=\{"configurable"'),
         ({"config": {"configurable": "t1"}}, r"config\[.configurable.\]: this is a text"),
         ({"tools": ["pay"]}, r"tools\[0\]: this is a text: pass a list of tools or functions"),
         ({"tools": "pay"}, "tools: this is a text: pass a list of tools or functions"),
-        ({"tools": len}, "tools: this is a builtin_function_or_method: pass a list"),
     ],
 )
 async def test_the_error_about_a_wrong_argument_of_a_graph_names_the_place(client, run, given, says):
@@ -280,10 +254,6 @@ def _from_url(url=URL, **given):
     return ApprovalClient.from_url(url, agent="billing", **given)
 
 
-def _graph_of_langgraph():
-    return create_agent(ScriptedModel(turns=[]), [], checkpointer=InMemorySaver())
-
-
 def _interrupt(**given):
     return _in_memory().interrupt(a_request(), **given)
 
@@ -292,7 +262,6 @@ GATE = Gate({"pay": True})
 AGENT, DUMP = Agent(name="a"), '{"assent":1,"agent":"a"}'
 MISPLACED = [
     (lambda: ApprovalClient(URL), "redis: this is a text: for the address of a Redis, write `async with"),
-    (lambda: ApprovalClient(BlockingRedis), "redis: this is the class Redis: for the address of a Redis"),
     (lambda: SyncApprovalClient(URL), r"client: this is a text: .*write `with SyncApprovalClient\.from_url"),
     (lambda: SyncApprovalClient.from_url(6379, agent="billing"), "url: this is an int: .*as in 'redis://localhost:6379/0'"),
     (lambda: ResumeWorker(DICTIONARY, []), "approvals: this is a dictionary: pass a client"),
@@ -311,20 +280,13 @@ MISPLACED = [
     (lambda: functions.requires_approval(print), r"approvals: this is a builtin_function_or_method: say whom to ask, as in `@requires"),
     (lambda: functions.run(functions.requires_approval(_in_memory())(_gated), {"to": "x"}, approvals=_in_memory()), "_gated is gated already: people would be asked twice"),
     (lambda: functions.requires_approval(_in_memory(), on_rejct=str), r"on_rejct: no such option \(did you mean 'on_reject'"),
-    (lambda: functions.asking(kee="x").__enter__(), r"kee: no such option; .*, continuation, key$"),
     (lambda: ASKS["langgraph.run"](_in_memory(), {"optoins": {}}), r"optoins: .*'options'.*the framework itself takes goes into options="),
-    (lambda: ASKS["openai_agents.run"](_in_memory(), {"max_turns": 3}), r"max_turns: no such option; .*goes into options="),
-    (lambda: functions.run(_gated, {"to": "x"}, approvals=_in_memory(), thread_ts="x"), "thread_ts: 'x' is not written like one: pass the ts"),
-    (lambda: langgraph.run(_graph_of_langgraph(), {}, approvals=_in_memory(), config=THREAD, options={"subgrphs": True}), r"options\['subgrphs'\]: no such option \(did you mean 'subgraphs'"),
     (lambda: langgraph.run(Unrun(), {}, approvals=_in_memory(), config=THREAD, options="x"), "options: this is a text: pass a dictionary"),
     (lambda: langgraph.run({"messages": []}, Unrun(), approvals=_in_memory(), config=THREAD), "graph: this is a dictionary: pass the graph, and after it its input"),
     (lambda: langgraph.to_request({"__interrupt__": []}), r"pauses: this is a dictionary: pass result\["),
     (lambda: GATE.review([ACTION]), r"calls\[0\]: this is a dictionary: pass a list of calls"),
     (lambda: custom(print, allowed_decisions="approve"), r"allowed_decisions: this is a text: pass some of approve, reject, respond"),
-    (lambda: InMemoryApprovalClient({"pay": approve()}), "reviewer: this is a dictionary: pass a reviewer, as in ScriptedReviewer"),
-    (lambda: ScriptedReviewer("approve"), "answers: this is a text: pass a decision for each tool"),
     (lambda: ScriptedReviewer({"pay": "approve"}), r"answers: this is a text: write approve\(\)"),
-    (lambda: ScriptedReviewer([approve]), r"answers: this is a function: write approve\(\)"),
     (lambda: ResumeWorker(_in_memory(), [AGENT]), r"registry: this is a list: pass a list of ResumableGraph"),
     (lambda: openai_agents.run(AGENT, DUMP, approvals=_in_memory()), r"input: this is the text of a paused run, .*await PausedRun\.load\(agent, text\)"),
 ]  # fmt: skip

@@ -84,7 +84,7 @@ class Notes:
 
 
 def a_graph(
-    notes: Notes, saver: Any, *, version: str = "1", mode: str = "batched", **given: Any
+    notes: Notes, saver: Any, *, version: str = "1", mode: str = "batched", more: Any = (), **given: Any
 ) -> ResumableGraph:
     """An agent in LangGraph that sends two emails and deletes a file between, all of it gated."""
 
@@ -100,9 +100,8 @@ def a_graph(
         return "deleted"
 
     review = HumanInTheLoopMiddleware({"send_email": True, "delete_file": True}, interrupt_mode=mode)
-    graph = create_agent(
-        ScriptedModel(turns=TURNS), [send_email, delete_file], middleware=[review], checkpointer=saver
-    )
+    model, tools = ScriptedModel(turns=TURNS), [send_email, delete_file]
+    graph = create_agent(model, tools, middleware=[review, *more], checkpointer=saver)
     return ResumableGraph("office", graph, version=version, over=notes.tell, **given)
 
 

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, aclosing, asynccontextmanager, nu
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-from agent_adapter.asking import Asking, check_asking, spelled_out
+from agent_adapter.asking import Asking, check_asking
 from agent_adapter.client import ApprovalClient, expect_client
 from agent_adapter.contract.wire import MAX_ACTIONS
 from agent_adapter.errors import AgentAdapterError
@@ -42,7 +42,6 @@ __all__ = [
 ]
 
 
-@spelled_out
 async def run(
     agent: Agent[Any],
     input: str | list[TResponseInputItem] | PausedRun,
@@ -83,7 +82,6 @@ async def run(
             return result
 
 
-@spelled_out
 def stream(
     agent: Agent[Any],
     input: str | list[TResponseInputItem] | PausedRun,

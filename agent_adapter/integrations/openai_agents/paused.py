@@ -18,7 +18,7 @@ from agents import (
 )
 from agents.agent import AgentBase
 
-from agent_adapter.asking import Asking, spelled_out
+from agent_adapter.asking import Asking
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import EditDecision
@@ -71,7 +71,6 @@ class PausedRun:
         following = self.of(self.agent, result, id=self.id, allow_always=self.allow_always)
         return following and replace(following, calls=self.calls)
 
-    @spelled_out
     def interrupt(
         self,
         approvals: ApprovalClient,

@@ -51,21 +51,14 @@ def one_node(ask, saver=None):
     return StateGraph(Notes).add_node("ask", ask).add_edge(START, "ask").compile(checkpointer=saver)
 
 
-def calls(step, then=None):
-    """Give work that calls a task, or runs a graph, and what is done after it."""
+def calls(step):
+    """Give work that calls a task, or runs a graph."""
 
     async def work(state):
         await (step.ainvoke(NEW) if isinstance(step, Pregel) else step(state))
-        if then:
-            await then(state)
         return NEW
 
     return work
-
-
-def runs_in_turn(graph):
-    """Give work that runs a graph twice, after each other."""
-    return calls(graph, calls(graph))
 
 
 def calls_twice(step):
@@ -75,17 +68,6 @@ def calls_twice(step):
         return [await begun for begun in [step(state) for _ in range(2)]]
 
     return work
-
-
-def after(ask, inner):
-    """Give a node that asks, and then runs a graph."""
-
-    async def node(state):
-        ask(state)
-        await inner.ainvoke(NEW)
-        return NEW
-
-    return node
 
 
 def sends(ask, times):
@@ -125,21 +107,13 @@ SHAPES = {
     "a node": lambda diary, saver: one_node(diary.asks("pay", "notify", "close"), saver),
     "sent": lambda diary, saver: sends(twice(diary), 2).compile(checkpointer=saver),
     "a graph that is a node": lambda diary, saver: one_node(one_node(twice(diary)), saver),
-    "a node before a graph": lambda diary, saver: one_node(after(diary.asks("start"), one_node(twice(diary))), saver),
     "a tool": lambda diary, saver: in_a_tool(twice(diary), saver),
     "a function": lambda diary, saver: in_a_function(twice(diary), saver),
 }  # fmt: skip
 HIDDEN = {
     "a graph in a tool": lambda diary, saver: in_a_tool(calls(one_node(one_node(twice(diary)))), saver),
-    "sent in a tool": lambda diary, saver: in_a_tool(runs_in_turn(sends(twice(diary), 1).compile()), saver),
-    "a task": lambda diary, saver: in_a_function(task(twice(diary)), saver),
-    "tasks after each other": lambda diary, saver: in_a_function(
-        calls(task(twice(diary), name="ask"), task(diary.asks("close"), name="close")), saver),
     "tasks side by side": lambda diary, saver: in_a_function(calls_twice(task(twice(diary))), saver),
-    "a task in a task": lambda diary, saver: in_a_function(task(calls(task(twice(diary)))), saver),
-    "a graph in a task": lambda diary, saver: in_a_function(task(calls(one_node(twice(diary)))), saver),
     "a task in a node": lambda diary, saver: one_node(one_node(calls(task(twice(diary)))), saver),
-    "a task in a tool": lambda diary, saver: in_a_tool(calls(task(twice(diary))), saver),
 }  # fmt: skip
 
 

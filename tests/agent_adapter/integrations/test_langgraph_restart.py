@@ -118,27 +118,6 @@ async def test_run_that_ended_after_it_had_taken_the_answer_settles_the_question
     assert len(approvals.reviewer.asked) == 1
 
 
-async def test_stream_of_a_paused_thread_starts_with_its_question():
-    """`input=None` asks at once, without running the paused node again."""
-    office = Office()
-    agent = office.agent(TURN, DONE)
-    await agent.ainvoke(GO, CONFIG)
-
-    chunks = [
-        chunk
-        async for chunk in stream(
-            agent,
-            None,
-            approvals=InMemoryApprovalClient(ScriptedReviewer(GOOD)),
-            config=CONFIG,
-            stream_mode="updates",
-        )
-    ]
-
-    assert not any("__interrupt__" in chunk for chunk in chunks)
-    assert office.names() == ["read_file", "send_email"]
-
-
 async def test_stream_left_while_resuming_can_be_gone_on_with():
     """The claim is given back, so the same decisions still resume the thread."""
     office, asked = Office(), InMemoryApprovalClient(ScriptedReviewer(GOOD))

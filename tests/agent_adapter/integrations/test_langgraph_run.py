@@ -152,20 +152,6 @@ async def test_misspelt_tool_in_the_middleware_is_refused_before_the_agent_runs(
     assert office.ran == []
 
 
-async def test_tool_that_the_graph_adds_while_it_runs_is_named_by_the_caller():
-    """It is in no tool node, so only the caller knows it."""
-
-    def archive(path: str) -> str:
-        """Archive a file."""
-        return path
-
-    agent = Office().agent(DONE, interrupt_on={"archive": True})
-
-    result = await run_thread(agent, deciding(), tools=[archive])
-
-    assert result["messages"][-1].content == "done"
-
-
 # --- Argument schemas ------------------------------------------------------------------------------------------------
 
 

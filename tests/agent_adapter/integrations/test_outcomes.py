@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-from dataclasses import replace
 from typing import Annotated
 
 import pytest
@@ -10,7 +9,6 @@ from agents import (
     Agent,
     CustomTool,
     RunConfig,
-    Runner,
     function_tool,
 )
 from agents.testing import ScriptedModel as SdkModel
@@ -54,19 +52,31 @@ def agent_with(made, *middleware, call=None):
     )
 
 
-async def test_an_error_that_the_model_reads_is_a_failure():
-    """LangChain hands such an error to the model as the tool's answer, and the run goes on."""
+@tool
+def read_by_the_model(amount: int) -> str:
+    """Raise an error that LangChain hands to the model as the tool's answer."""
+    raise ToolException(f"no funds for {amount}")
 
-    @tool
-    def charge(amount: int) -> str:
-        """Charge."""
-        raise ToolException(f"no funds for {amount}")
 
-    charge.handle_tool_error = True
+read_by_the_model.handle_tool_error = True
+
+
+@tool
+def by_a_command(amount: int, call: Annotated[str, InjectedToolCallId]) -> Command:
+    """Answer as a subagent of deepagents does."""
+    return Command(update={"messages": [ToolMessage(f"charged {amount}", tool_call_id=call)]})
+
+
+@pytest.mark.parametrize(
+    ("made", "outcome"),
+    [(read_by_the_model, Outcome.failed("no funds for 5")), (by_a_command, Outcome.done("charged 5"))],
+)
+async def test_what_becomes_of_a_call_is_reported_however_its_tool_says_it(made, outcome):
+    """The run goes on after either."""
     client = deciding(approve())
-    await run_thread(agent_with(charge), client)
+    await run_thread(agent_with(made), client)
 
-    assert await outcomes_of(client) == [[Outcome.failed("no funds for 5")]]
+    assert await outcomes_of(client) == [[outcome]]
 
 
 async def test_a_tool_that_is_retried_and_then_works_is_done():
@@ -87,20 +97,6 @@ async def test_a_tool_that_is_retried_and_then_works_is_done():
 
     assert len(attempts) == 3
     assert await outcomes_of(client) == [[Outcome.done("charged")]]
-
-
-async def test_a_tool_that_answers_with_a_command_is_reported():
-    """A subagent of deepagents answers like this."""
-
-    @tool
-    def charge(amount: int, call: Annotated[str, InjectedToolCallId]) -> Command:
-        """Charge."""
-        return Command(update={"messages": [ToolMessage(f"charged {amount}", tool_call_id=call)]})
-
-    client = deciding(approve())
-    await run_thread(agent_with(charge), client)
-
-    assert await outcomes_of(client) == [[Outcome.done("charged 5")]]
 
 
 # --- OpenAI Agents SDK --------------------------------------------------------------------------------------------
@@ -215,18 +211,6 @@ async def test_an_error_that_ends_the_run_of_an_agent_used_as_a_tool_is_a_failur
     (agents,), (charged,) = await outcomes_of(client)
     assert charged == NO_FUNDS
     assert (agents.status, "no funds for 5" in agents.text) == ("failed", True)
-
-
-async def test_a_tool_outside_of_a_run_that_asks_does_what_it_did_before():
-    """Our runs watch it from inside, and it may be used elsewhere too."""
-    client, agent = deciding(approve(), approve()), failing()
-    await openai_agents.run(agent, "go", approvals=client)
-    (tool,) = agent.tools
-    free = replace(tool, needs_approval=False)
-    result = await Runner.run(calling(free), "go")
-
-    assert desk.answers_to_model(result)["call_1"].startswith("An error occurred while running the tool.")
-    assert await outcomes_of(client) == [[NO_FUNDS]]
 
 
 def raises(*_):

@@ -49,13 +49,3 @@ def asks_in_a_sentence(params: InterruptParams):
     if response["type"] == "reject":
         return "User rejected this tool call"
     raise ValueError(f"Unsupported response type: {response['type']}")
-
-
-async def asks_in_a_sentence_async(params: InterruptParams):
-    """Do the same for an async tool."""
-    response = interrupt(f"I am about to call {params['tool_call_name']}. Go on?")
-    if response["type"] == "accept":
-        return await params["tool"].ainvoke(params["tool_call_args"])
-    if response["type"] == "reject":
-        return "User rejected this tool call"
-    raise ValueError(f"Unsupported response type: {response['type']}")

@@ -190,7 +190,7 @@ def test_a_lease_ends_where_the_clock_was_not_set_since(given):
 
 
 def thread(holder, *, is_held=False, unsure=0):
-    answer = Answer(False, NOW, unsure, [holder, 1_500, None])
+    answer = Answer(False, NOW, unsure, [holder, 1_500])
     return ThreadClaim(NAMES, "me", LEASE, is_held).judge(answer).commands
 
 
