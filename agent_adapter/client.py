@@ -41,7 +41,6 @@ from agent_adapter.contract.names import Namespace, did_you_mean
 from agent_adapter.contract.outcome import Outcome, Reported
 from agent_adapter.contract.record import (
     GRACE,
-    Asked,
     check_same_words,
     in_order,
     matching_actions,
@@ -472,6 +471,12 @@ class ApprovalClient:
             ServerRefusesError: when Redis refuses this client until somebody changes something.
         """
         expect_id(interrupt_id)
+        while True:
+            if resume := await self._wait(interrupt_id):
+                return resume
+
+    async def _wait(self, interrupt_id: str, *, reads: bool = True) -> Resume | None:
+        """Wait for the answer; `None` where it does not have to be read, and a wake-up says that it is there."""
         await self._replies.start()
         # Thousands may wait here, so this frame holds no more than the wait needs.
         watch = self._replies.watch(interrupt_id)
@@ -479,16 +484,14 @@ class ApprovalClient:
             await patiently(partial(self._records.add_waiter, interrupt_id))
             while True:
                 watch.arm()
-                found = await self._look(interrupt_id, watch)
-                if isinstance(found, Resume):
-                    return found
-                if resume := self._records.sent_answer(interrupt_id, found, await watch.woken):
+                if resume := await self._look(interrupt_id, watch):
                     return resume
+                if await watch.woken == "decided" and not reads:
+                    return None
         finally:
             watch.leave()
 
-    async def _look(self, interrupt_id: str, watch: Watch) -> Resume | Asked:
-        """Return the answer, or else what the next wake-up is compared with."""
+    async def _look(self, interrupt_id: str, watch: Watch) -> Resume | None:
         record = await patiently(partial(self._records.load, interrupt_id))
         if resume := record.resume():
             return resume
@@ -498,7 +501,7 @@ class ApprovalClient:
         for fault in sorted({*faults} - {*watch.told}):
             logger.warning("%s waits on: %s", interrupt_id, fault)
         watch.told = faults
-        return Asked.by(record.interrupt)
+        return None
 
     @spelled_out
     async def review(self, request: HITLRequest, **asking: Unpack[Asking]) -> DecidedResume:
@@ -807,7 +810,8 @@ class ApprovalClient:
         while True:
             record_id = await self._publish(interrupt, waits=True, since=since)
             try:
-                await self.wait(record_id)
+                # The claim reads it, too. What is signed is read before: a forged decision does not end the wait.
+                await self._wait(record_id, reads=self.is_signed)
                 async with AsyncExitStack() as held:
                     asked, resume = await held.enter_async_context(self._claims.held(record_id))
                     resume = in_order(resume, self._matching(asked, interrupt))

@@ -52,19 +52,6 @@ def opened(cipher: Cipher, record: str, fields: Mapping[str, str]) -> dict[str, 
     }
 
 
-def opened_answer(cipher: Cipher, record: str, answer: str) -> str:
-    """Decrypt an answer that came with a wake-up: one line for each name and each value.
-
-    Raises:
-        LockedRecordError: as `Cipher.open`.
-    """
-    if MARK not in answer:
-        return answer
-    lines = answer.split("\n")
-    fields = opened(cipher, record, dict(zip(lines[::2], lines[1::2], strict=False)))
-    return "\n".join(part for field in fields.items() for part in field)
-
-
 def _opened(cipher: Cipher, record: str, name: str, text: str) -> str:
     kind = _kind(name)
     if kind not in _WORDS_BEFORE:

@@ -1,8 +1,7 @@
 """One reading loop per process, which wakes the waits for an interrupt.
 
-A stream entry is only a wake-up. If the record is decided, which is final, the wake-up carries the answer and what proves
-it, so that the record need not be read. Everything else is read from the records. Every record is also read at the start, after a lost
-connection and every `reconcile_every` seconds.
+A stream entry is only a wake-up; what was decided is read from the records. Every record is also read at the start, after a
+lost connection and every `reconcile_every` seconds.
 """
 
 import asyncio
@@ -134,7 +133,7 @@ class Replies(Waits):
                 self._wake_all()
             for entry, fields in entries_of(answer):
                 self._cursor = entry
-                self.wake(fields["id"], fields.get("answer", ""))
+                self.wake(fields["id"], fields.get("status", ""))
             # The woken waits send their commands first; this loop then reads again while Redis answers them.
             await asyncio.sleep(0)
 
@@ -207,11 +206,8 @@ class Replies(Waits):
             looks.append((WHATEVER, "HMGET", self._keys.card(each), "status", "deadline"))
             looks.append((WHATEVER, "HGET", self._keys.req(each), "deadline"))
         lives = ("PEXPIRE", stream, int(max(3 * self._every, 10.0) * 1000))
-        at, _, number = self._cursor.partition("-")
-        # A reply may contain an answer, and an answer must not be kept for longer than its record.
-        commands: list[Words] = [lives, ("XTRIM", stream, "MINID", f"{at}-{int(number) + 1}")]
         try:
-            answer = await run(self._scripts, names, Change(looks, commands))
+            answer = await run(self._scripts, names, Change(looks, [lives]))
         except UnreadableRecordError:
             # One of them has bytes that are no text. Each is read then, and its own waiters get the error.
             for each in ids:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from agent_adapter.errors import AgentAdapterError, LoopBrokenError
 
 Woken = asyncio.Future[str]
-"""Done once a record may have changed, with the answer if the wake-up carried one."""
+"""Done once a record may have changed, with its status if the wake-up has one."""
 
 
 class Waits:
@@ -92,11 +92,11 @@ class Waits:
             if each is not watch:
                 self._put(interrupt_id, each)
 
-    def wake(self, interrupt_id: str, answer: str = "") -> None:
-        """Wake the waits for this interrupt, with its answer if there is one; without, they read the record."""
+    def wake(self, interrupt_id: str, status: str = "") -> None:
+        """Wake the waits for this interrupt."""
         for watch in self._out(interrupt_id):
             if not watch.woken.done():
-                watch.woken.set_result(answer)
+                watch.woken.set_result(status)
 
 
 class Watch:

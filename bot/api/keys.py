@@ -162,7 +162,7 @@ class KeyRing:
         return int(seconds) * 1000 + int(microseconds) // 1000
 
     async def _ask(self, command: Any) -> Any:
-        return await answered(command, self._redis, self._keys, self._address)
+        return await answered(command, self._redis, self._address)
 
 
 def _hashed(secret: str) -> str:

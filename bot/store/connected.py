@@ -12,7 +12,6 @@ from redis.exceptions import ResponseError
 from agent_adapter.cipher import Cipher
 from agent_adapter.contract.keys import Keys, Named
 from agent_adapter.errors import ServerFailedError, ServerUnreachableError
-from agent_adapter.redis.pool import pipelined
 from agent_adapter.redis.scripts import Scripts, Sent
 from agent_adapter.redis.server_check import answered
 from bot.domain.errors import StoreUnavailableError
@@ -51,9 +50,7 @@ class Connected:
         """Signs what people decide; `None` without a signing key."""
         self._redis = redis
         self._address = address
-        self.scripts = Scripts(
-            redis, keys, "bot.store.lua", address=address, cipher=cipher, pipelined=pipelined(redis)
-        )
+        self.scripts = Scripts(redis, keys, "bot.store.lua", address=address, cipher=cipher)
         self.durability = durability
         self.confirming = Confirming(redis, keys, durability)
         is_local = durability.mode == "local"
@@ -131,6 +128,6 @@ class Connected:
     async def _guarded(self, call: object) -> Any:
         try:
             # redis-py types commands as sync or async.
-            return await answered(cast("Awaitable[Any]", call), self._redis, self.keys, self._address)
+            return await answered(cast("Awaitable[Any]", call), self._redis, self._address)
         except UnicodeDecodeError as error:
             raise ServerFailedError("what is stored in Redis is not UTF-8 text") from error

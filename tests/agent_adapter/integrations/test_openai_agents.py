@@ -340,12 +340,12 @@ class OneByOne(InMemoryApprovalClient):
         self.questions, self.goes_on = [], asyncio.Condition()
         self.taken = 0
 
-    async def wait(self, interrupt_id):
+    async def _wait(self, interrupt_id, **how):
         if interrupt_id not in self.questions:
             self.questions.append(interrupt_id)
         async with self.goes_on:
             await self.goes_on.wait_for(lambda: self.questions.index(interrupt_id) <= self.taken)
-        return await super().wait(interrupt_id)
+        return await super()._wait(interrupt_id, **how)
 
     @asynccontextmanager
     async def reviewing(self, interrupt):
