@@ -5,12 +5,11 @@ import inspect
 import logging
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import (
     AbstractContextManager,
     AsyncExitStack,
     asynccontextmanager,
-    contextmanager,
     nullcontext,
     suppress,
 )
@@ -18,7 +17,7 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Never, Self, Unpack
+from typing import TYPE_CHECKING, Never, Self, Unpack
 
 from pydantic import TypeAdapter
 from redis.asyncio import Redis
@@ -97,10 +96,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-LOOK_EVERY = 0.5
-"""Seconds between two looks for a question that is withdrawn and not there yet."""
-LATE_LOOKS = 6
-NOBODY_WAITS = "The program that asked does not wait any more."
 BLOCK = 15.0
 """Seconds that the reading loop blocks in Redis: four commands a minute when nothing happens."""
 
@@ -166,8 +161,6 @@ class ApprovalClient:
         self.runs: Runs
         """The runs that workers resume."""
         self._withdrawals: set[asyncio.Task[None]] = set()
-        self._lonely: set[Callable[[], Iterable[str]]] = set()
-        """The open questions that no other process can find."""
 
     @classmethod
     def from_url(
@@ -309,16 +302,6 @@ class ApprovalClient:
     ) -> None:
         await self.close()
 
-    if not TYPE_CHECKING:
-
-        def __enter__(self) -> Never:
-            raise WrongArgumentError(
-                "ApprovalClient is asynchronous: write `async with` before it, or in a program without an event loop "
-                "`with SyncApprovalClient.from_url(…) as approvals:`"
-            )
-
-        __exit__ = __enter__
-
     @property
     def is_signed(self) -> bool:
         """Whether it takes only signed decisions: it has a ring."""
@@ -333,11 +316,10 @@ class ApprovalClient:
         self._replies.check_open()
 
     async def close(self) -> None:
-        """End all waits and close the connections. Questions that no other process could find are withdrawn."""
+        """End all waits and close the connections."""
         await self._reports.close()
         await self._claims.close()
         await self._replies.close()
-        self._start_withdrawing([each for ids in self._lonely for each in ids()], NOBODY_WAITS)
         await self._end_withdrawals()
         await self._disconnect()
 
@@ -507,8 +489,8 @@ class ApprovalClient:
     async def review(self, request: HITLRequest, **asking: Unpack[Asking]) -> DecidedResume:
         """Ask about a batch, wait, and return what was decided: publish, wait, claim and finish in one call.
 
-        If this call is cancelled, or the client is closed, the question is withdrawn, because no other process could find
-        it. A question with a continuation stays, for a worker.
+        If this call is cancelled, the question is withdrawn, because no other process could find it. A question with a
+        continuation stays, for a worker.
 
         Returns:
             One decision per action, in the order of the batch.
@@ -757,45 +739,21 @@ class ApprovalClient:
         await self._records.withdraw(interrupt_id, reason)
 
     async def withdraw_cancelled(self, *interrupt_ids: str, reason: str) -> None:
-        """Withdraw for a call that has ended, also if it is cancelled again, or this client is closed meanwhile.
+        """Withdraw for a call that has ended, also if it is cancelled again.
 
         While Redis does not answer, this goes on in the background, until the client is closed. What fails is in the log.
         """
         # All of them start before the wait, which may be cancelled.
-        if tasks := self._start_withdrawing(interrupt_ids, reason):
+        tasks = [in_background(self._withdraw_asked(each, reason), name=each) for each in interrupt_ids]
+        for task in tasks:
+            self._withdrawals.add(task)
+            task.add_done_callback(self._withdrawals.discard)
+        if tasks:
             await asyncio.wait(tasks, timeout=REPEAT_WITHIN)
 
-    @contextmanager
-    def withdrawing_at_close(self, interrupt_ids: Callable[[], Iterable[str]]) -> Iterator[None]:
-        """Withdraw these questions if this client is closed in the body. No other process can find them."""
-        self._lonely.add(interrupt_ids)
-        try:
-            yield
-        finally:
-            self._lonely.remove(interrupt_ids)
-
-    def _start_withdrawing(self, interrupt_ids: Iterable[str], reason: str) -> list[asyncio.Task[None]]:
-        return [self._until_closed(each, self._withdraw_asked(each, reason)) for each in interrupt_ids]
-
-    def _until_closed(self, interrupt_id: str, withdrawal: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = in_background(withdrawal, name=interrupt_id)
-        self._withdrawals.add(task)
-        task.add_done_callback(self._withdrawals.discard)
-        return task
-
     async def _withdraw_asked(self, interrupt_id: str, reason: str) -> None:
-        try:
+        with suppress(UnknownInterruptError):
             await patiently(partial(self.withdraw, interrupt_id, reason))
-        except UnknownInterruptError:
-            # The question may still come, on another connection. The cancelled call does not wait for that.
-            self._until_closed(interrupt_id, self._withdraw_late(interrupt_id, reason))
-
-    async def _withdraw_late(self, interrupt_id: str, reason: str) -> None:
-        for _ in range(LATE_LOOKS):
-            await asyncio.sleep(LOOK_EVERY)
-            with suppress(UnknownInterruptError):
-                await patiently(partial(self.withdraw, interrupt_id, reason))
-                return
 
     def _matching(self, record: Interrupt, asked: Interrupt) -> list[int]:
         """Return the index of each of our actions in the record. With a ring, people must have been asked with our words."""
@@ -869,13 +827,12 @@ def _check_purpose(signer: "Signer", ring: Ring, agent: str) -> None:
 async def withdrawn_on_cancel(
     approvals: ApprovalClient, interrupt: Interrupt, reason: str = "The call that asked was cancelled."
 ) -> AsyncIterator[None]:
-    """Withdraw the question when the body, which waits for its answer, is cancelled, or the client is closed in it.
+    """Withdraw the question when the body, which waits for its answer, is cancelled.
 
     Use it for a question that no other process can find.
     """
     try:
-        with approvals.withdrawing_at_close(lambda: [interrupt.id]):
-            yield
+        yield
     except asyncio.CancelledError:
         await approvals.withdraw_cancelled(interrupt.id, reason=reason)
         raise

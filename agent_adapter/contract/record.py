@@ -19,7 +19,7 @@ from agent_adapter.contract.identity import action_fingerprint, action_fingerpri
 from agent_adapter.contract.interrupt import DecidedResume, DecisionRecord, Interrupt, Resume, Status
 from agent_adapter.contract.outcome import Reported, load_outcome
 from agent_adapter.contract.trim import LEFT_OUT, STEPS, trim
-from agent_adapter.contract.wire import dump_decision, to_model
+from agent_adapter.contract.wire import to_model
 from agent_adapter.errors import (
     ConflictError,
     DecisionNotAllowedError,
@@ -84,6 +84,14 @@ class Recorded(WireModel):
             agreed_by=self.agreed_by,
             sticky=self.sticky,
         )
+
+
+def dump_decision(decision: Decision) -> dict[str, Any]:
+    """Return a decision as plain JSON values, without fields that have no value."""
+    value = decision.model_dump(mode="python", exclude_none=decision.type == "reject")
+    if value.get("always") is False:
+        del value["always"]
+    return value
 
 
 def dump_recorded(

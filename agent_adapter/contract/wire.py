@@ -251,14 +251,6 @@ def _read_interrupt(text: str | bytes) -> Interrupt:
     return interrupt
 
 
-def dump_decision(decision: Decision) -> dict[str, Any]:
-    """Return a decision as plain JSON values, without fields that have no value."""
-    value = decision.model_dump(mode="python", exclude_none=decision.type == "reject")
-    if value.get("always") is False:
-        del value["always"]
-    return value
-
-
 def load_decision(value: Any) -> Decision:
     """Read a decision from plain JSON values.
 

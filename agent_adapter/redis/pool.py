@@ -48,8 +48,11 @@ class _Sending(AbstractConnection):
         await super().connect_check_health(*args, **{**options, "retry_socket_connect": False})
 
     async def connect(self) -> None:
-        self._place.look()
-        if self.is_connected and self._made_in != self._place.generation:
+        if isinstance(self._place, BehindSentinels):
+            self._place.look()
+        if self.is_connected:
+            if self._made_in == self._place.generation:
+                return
             await self.disconnect()
         await super().connect()  # type: ignore[no-untyped-call]  # redis-py does not type it
 

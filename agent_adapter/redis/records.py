@@ -44,21 +44,25 @@ from agent_adapter.receipts.answer import Verifier, proven
 from agent_adapter.receipts.question import Marks, sign_question
 from agent_adapter.receipts.statement import continuation_field
 from agent_adapter.redis.acts import (
+    Answer,
+    Change,
     Claim,
+    Stamp,
     ThreadClaim,
+    Word,
     exists,
     finish,
     go_on_with,
     publish,
     read,
     report,
+    run,
     stall,
     unknown,
     withdraw,
+    written,
 )
-from agent_adapter.redis.change import Answer, Change, Stamp, Word, run, written
-from agent_adapter.redis.private import Private, opened
-from agent_adapter.redis.scripts import Scripts, read_hashes
+from agent_adapter.redis.scripts import Private, Scripts, opened, read_hashes
 
 if TYPE_CHECKING:
     from securesystemslib.signer import Signer
@@ -301,7 +305,7 @@ class Records:
         if signature := await self._signed(interrupt, body):
             req["signature"] = signature
         if trace:
-            req |= {"traceparent": trace.parent, "tracestate": trace.state}
+            req["traceparent"] = trace.parent
         needed, state = self._continuation(interrupt.id, interrupt, body)
         req |= needed | {
             "body": Private(body, "body"),

@@ -2,6 +2,9 @@
 
 A script starts with `local req, card = unpack(KEYS)` and `local id, reason = unpack(ARGV)`. Callers use these names, so the
 order of keys and arguments is written in one place only.
+
+What agents and people write is encrypted here, if there is a key, and nothing else knows of it: scripts move these texts, and
+neither read nor compare them but with what they were read as.
 """
 
 import copy
@@ -11,16 +14,15 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import resources
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias, TypeVar
 
 from redis.asyncio import Redis
-from redis.exceptions import NoScriptError
+from redis.exceptions import NoScriptError, RedisError, ResponseError
 
-from agent_adapter.cipher import Cipher
+from agent_adapter.cipher import MARK, Cipher
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import UnreadableRecordError
-from agent_adapter.redis.private import Private
-from agent_adapter.redis.server_check import answered
+from agent_adapter.redis.server_check import explained
 
 AGENT_LUA = "agent_adapter.redis.lua"
 PRELUDE = "prelude"
@@ -31,6 +33,7 @@ Sent: TypeAlias = str | int | float
 Value: TypeAlias = Sent | None
 Send: TypeAlias = Callable[..., Awaitable[Any]]
 """Sends the words of one command and gives its answer."""
+_T = TypeVar("_T")
 _NAMES = re.compile(r"^local ([\w\s,]+?) = unpack\((KEYS|ARGV)\b", re.MULTILINE)
 
 
@@ -66,8 +69,8 @@ class Script:
         keys = [given[name] if name in given else names[name] for name in self.keys]
         args = [given[name] if name in given else names[name] for name in self.args]
         return (
-            [str(key) for key in (*keys, *more_keys) if key is not None],
-            [*("" if arg is None else arg for arg in args), *more],
+            [*map(str, filter(None, (*keys, *more_keys)))],
+            ["" if arg is None else arg for arg in (*args, *more)],
         )
 
     @cached_property
@@ -89,6 +92,66 @@ def read_script(package: str, verb: str) -> Script:
     return Script(verb, text, names.get("KEYS", ()), names.get("ARGV", ()))
 
 
+_WORDS_BEFORE = {
+    "body": 0, "withdraw": 0, "stalled": 0, "reason": 0, "again": 0, "d": 0, "sticky_grant": 0,
+    "outcome": 1, "sticky_uses": 1, "proposal": 4, "vote": 3,
+}  # fmt: skip
+"""The fields of a record that hold such a text, and how many words stand before it."""
+_OF_LINES = {"sticky_uses"}
+"""The fields that hold one text in each line."""
+
+
+class Private(str):
+    """An argument of a script that agents or people wrote, or that quotes them. Without a key it is sent as it is."""
+
+    __slots__ = ("field", "record", "words")
+    field: str
+    record: str
+    words: int
+
+    def __new__(cls, text: str, field: str, *, record: str = "", words: int = 0) -> Self:
+        """Mark a text.
+
+        Args:
+            text: The text.
+            field: The field that the script keeps it in.
+            record: The record that the script keeps it in, if it is not the one that the script is about.
+            words: How many words at its beginning stay as they are, because scripts read them.
+        """
+        made = super().__new__(cls, text)
+        made.field, made.record, made.words = field, record, words
+        return made
+
+
+def opened(cipher: Cipher, record: str, fields: Mapping[str, str]) -> dict[str, str]:
+    """Decrypt a hash of a record.
+
+    A text that is not encrypted is read as well: it is from before there was a key.
+
+    Raises:
+        LockedRecordError: as `Cipher.open`.
+    """
+    return {
+        name: _opened(cipher, record, name, text) if MARK in text else text for name, text in fields.items()
+    }
+
+
+def _opened(cipher: Cipher, record: str, name: str, text: str) -> str:
+    kind = name.partition(":")[0]
+    if kind not in _WORDS_BEFORE:
+        return text
+    found = []
+    for line in text.split("\n") if kind in _OF_LINES else [text]:
+        *words, said = line.split(" ", _WORDS_BEFORE[kind])
+        found.append(" ".join((*words, cipher.open(said, record=record, field=name))))
+    return "\n".join(found)
+
+
+def words_before(field: str) -> int | None:
+    """Count the words before what is private in a field, which everybody can read. `None` where nothing is private."""
+    return _WORDS_BEFORE.get(field.partition(":")[0])
+
+
 class Scripts:
     """The scripts of one side, agent or bot, by name."""
 
@@ -103,6 +166,7 @@ class Scripts:
     ) -> None:
         self.cipher = cipher or Cipher()
         """Encrypts what agents and people write."""
+        self._encrypts = bool(self.cipher)
         self._redis = redis
         self._keys = keys
         self.address = address
@@ -136,7 +200,7 @@ class Scripts:
         """
         script = self._scripts[verb]
         keys, values = script.call(names, given, more, more_keys)
-        if self.cipher:
+        if self._encrypts:
             values = [self._encrypted(each, names) if isinstance(each, Private) else each for each in values]
         try:
             return await answered(
@@ -162,6 +226,23 @@ class Scripts:
         except NoScriptError:
             # One request loads and runs it. redis-py itself sends two, and a server may restart in between.
             return await send("EVAL", script.text, count, *keys_and_args)
+
+
+async def answered(call: Awaitable[_T], redis: Redis, address: str) -> _T:
+    """Await the answer to a command.
+
+    Raises:
+        ServerUnreachableError: when Redis does not answer.
+        ServerRefusesError: when somebody has to change something first.
+        ServerFailedError: when only this command fails.
+    """
+    try:
+        return await call
+    except (RedisError, OSError) as error:
+        if isinstance(error, ResponseError):
+            # After a failover the address may lead to another server, but open connections lead to the old one.
+            await redis.connection_pool.disconnect(inuse_connections=False)
+        raise explained(address, error) from error
 
 
 async def read_hashes(

@@ -1,10 +1,10 @@
 """Which Redis servers can keep approvals, and what each refusal of a server means."""
 
 import re
-from collections.abc import Awaitable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from ipaddress import ip_address
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import urlsplit
 
 from redis.asyncio import Redis
@@ -32,8 +32,6 @@ from agent_adapter.errors import (
     ServerUnsuitableError,
 )
 from agent_adapter.redis.address import is_cluster
-
-_T = TypeVar("_T")
 
 _OF_SEVERAL = ("redis+", "rediss+")
 """How addresses of Sentinels and of a cluster begin."""
@@ -179,23 +177,6 @@ def code_of(error: BaseException | None) -> str:
         return "WRONGPASS"
     found = _CODE.search(text) if isinstance(error, ResponseError) else None
     return found[0] if found else ""
-
-
-async def answered(call: Awaitable[_T], redis: Redis, address: str) -> _T:
-    """Await the answer to a command.
-
-    Raises:
-        ServerUnreachableError: when Redis does not answer.
-        ServerRefusesError: when somebody has to change something first.
-        ServerFailedError: when only this command fails.
-    """
-    try:
-        return await call
-    except (RedisError, OSError) as error:
-        if isinstance(error, ResponseError):
-            # After a failover the address may lead to another server, but open connections lead to the old one.
-            await redis.connection_pool.disconnect(inuse_connections=False)
-        raise explained(address, error) from error
 
 
 async def check_server(redis: Redis, address: str) -> list[str]:

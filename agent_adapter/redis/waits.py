@@ -15,8 +15,7 @@ class Waits:
     """Wakes the waits of this process. Who reads what has changed is up to the subclass."""
 
     def __init__(self) -> None:
-        self._waiting: dict[str, Watch] = {}
-        """The last wait for each interrupt, which knows the one before."""
+        self._waiting: dict[str, list[Watch]] = {}
         self._followed: Counter[str] = Counter()
         self.is_closed = False
         self._broken = ""
@@ -64,13 +63,9 @@ class Waits:
                     # Python would warn about an error that nobody reads.
                     watch.woken.exception()
 
-    def _out(self, interrupt_id: str) -> list["Watch"]:
+    def _out(self, interrupt_id: str) -> "list[Watch]":
         """Take all waits for an interrupt out of the table."""
-        found, watch = [], self._waiting.pop(interrupt_id, None)
-        while watch:
-            found.append(watch)
-            watch.before, watch = None, watch.before
-        return found
+        return self._waiting.pop(interrupt_id, [])
 
     def enter(self, interrupt_id: str, watch: "Watch") -> Woken:
         """Return a future that is done once this interrupt may have changed."""
@@ -78,19 +73,14 @@ class Waits:
             raise _closed(interrupt_id)
         if self._broken:
             raise self._broken_wait(interrupt_id)
-        self._put(interrupt_id, watch)
+        self._waiting.setdefault(interrupt_id, []).append(watch)
         return asyncio.get_running_loop().create_future()
-
-    def _put(self, interrupt_id: str, watch: "Watch") -> None:
-        watch.before = self._waiting.get(interrupt_id)
-        self._waiting[interrupt_id] = watch
 
     def leave(self, interrupt_id: str, watch: "Watch") -> None:
         """Stop waking this wait."""
         watch.woken.cancel()
-        for each in reversed(self._out(interrupt_id)):
-            if each is not watch:
-                self._put(interrupt_id, each)
+        if others := [each for each in self._out(interrupt_id) if each is not watch]:
+            self._waiting[interrupt_id] = others
 
     def wake(self, interrupt_id: str, status: str = "") -> None:
         """Wake the waits for this interrupt."""
@@ -102,13 +92,11 @@ class Waits:
 class Watch:
     """One wait for one interrupt: armed before the record is read, awaited afterwards."""
 
-    __slots__ = ("_id", "_waits", "before", "told", "woken")
+    __slots__ = ("_id", "_waits", "told", "woken")
 
     def __init__(self, waits: Waits, interrupt_id: str) -> None:
         self._waits = waits
         self._id = interrupt_id
-        self.before: Watch | None = None
-        """The wait for the same interrupt that began before: a link costs less memory than a list of them."""
         self.woken = waits.enter(interrupt_id, self)
         """A future, because a coroutine around it would cost memory in each wait."""
         # An empty tuple costs nothing; an empty set costs each wait 0.2 KB.

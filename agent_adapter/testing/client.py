@@ -50,7 +50,6 @@ class InMemoryApprovalClient(ApprovalClient):
         """The runs that a `ResumeWorker` resumes."""
         self._verifier = None
         self._withdrawals = set()
-        self._lonely = set()
 
     def _decide(self, action: ActionRequest, config: ReviewConfig) -> Decision | None:
         # A test may have replaced its reviewer.

@@ -18,7 +18,7 @@ from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import moment, reading
 from agent_adapter.contract.wire import MAX_LIFE
 from agent_adapter.errors import UnreadableRecordError
-from agent_adapter.redis.server_check import answered
+from agent_adapter.redis.scripts import answered
 from bot.domain.seal import Seal
 
 logger = logging.getLogger(__name__)

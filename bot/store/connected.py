@@ -12,8 +12,7 @@ from redis.exceptions import ResponseError
 from agent_adapter.cipher import Cipher
 from agent_adapter.contract.keys import Keys, Named
 from agent_adapter.errors import ServerFailedError, ServerUnreachableError
-from agent_adapter.redis.scripts import Scripts, Sent
-from agent_adapter.redis.server_check import answered
+from agent_adapter.redis.scripts import Scripts, Sent, answered
 from bot.domain.errors import StoreUnavailableError
 from bot.domain.seal import Seal
 from bot.runtime.lateness import blaming

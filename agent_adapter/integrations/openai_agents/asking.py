@@ -44,8 +44,6 @@ class Asker:
         self._open = []
         try:
             async with AsyncExitStack() as stack:
-                if not self._is_found_again:
-                    stack.enter_context(self._approvals.withdrawing_at_close(lambda: self._open))
                 reviewing = [
                     (self._approvals.reviewing(interrupt), group)
                     for interrupt, group in await self._settled(paused)

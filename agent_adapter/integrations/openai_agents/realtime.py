@@ -62,11 +62,10 @@ async def events(
     await check_servers(agent)
     gate = _Gate(session, approvals, allow_always, asking)
     try:
-        with approvals.withdrawing_at_close(gate.open_records):
-            async for event in session:
-                if isinstance(event, RealtimeToolApprovalRequired):
-                    gate.ask(event)
-                yield event
+        async for event in session:
+            if isinstance(event, RealtimeToolApprovalRequired):
+                gate.ask(event)
+            yield event
     finally:
         await gate.close()
 

@@ -19,9 +19,9 @@ RUNS: dict[Role, set[str]] = {
     "operator": {"read", "change"},
 }
 CHANGES = {
-    "agent": ("acts", "replies", "change"),
-    "worker": ("acts", "replies", "change", "runs"),
-    "bot": ("acts", "replies", "change", "runs"),
+    "agent": ("acts", "replies"),
+    "worker": ("acts", "replies", "runs"),
+    "bot": ("acts", "replies", "runs"),
 }
 """Whose modules have commands for `change`."""
 SPELT = {"owed": "unresumed", "standing": "sticky"}
