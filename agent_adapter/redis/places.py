@@ -49,6 +49,9 @@ class Place:
         """
         return self._host
 
+    def look(self) -> None:
+        """Find out whether the server is still there, without holding anybody up."""
+
     def doubt(self) -> None:
         """Ask again before the next connection: the server does not answer, or says that it is not the right one any more."""
 
@@ -137,7 +140,6 @@ class BehindSentinels(FoundPlace):
         self._hosts.append(self._hosts.pop(0))
 
     def look(self) -> None:
-        """Find out whether the server is still there, without holding anybody up."""
         now = time.monotonic()
         if self._known and now - self._looked_at >= _LOOKS_EVERY:
             self._looked_at = now

@@ -17,8 +17,14 @@ from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import InvalidRequestError, ServerUnsuitableError
 from agent_adapter.redis.address import Address
 from agent_adapter.redis.credentials import Credentials
+from agent_adapter.redis.pipelined import Pipelined
 from agent_adapter.redis.places import BehindSentinels, FoundPlace, InCluster, Place, said_in
 from agent_adapter.redis.server_check import NO_WRITES, code_of, explaining
+
+try:
+    import hiredis
+except ImportError:
+    hiredis = None  # type: ignore[assignment]  # it is an extra of redis-py
 
 SCHEMA = 1
 """Version of the data model in `contract.keys`."""
@@ -48,8 +54,7 @@ class _Sending(AbstractConnection):
         await super().connect_check_health(*args, **{**options, "retry_socket_connect": False})
 
     async def connect(self) -> None:
-        if isinstance(self._place, BehindSentinels):
-            self._place.look()
+        self._place.look()
         if self.is_connected:
             if self._made_in == self._place.generation:
                 return
@@ -85,6 +90,16 @@ class _Sending(AbstractConnection):
             answer = ""
         self._place.meet(said_in(answer))
 
+    def pack_command(self, *args: Any) -> list[bytes]:
+        # redis-py reads with hiredis but writes in Python: twelve calls for each of a script's thirty arguments.
+        if hiredis is None:
+            return super().pack_command(*args)
+        try:
+            return [hiredis.pack_command((*args[0].split(), *args[1:]))]
+        except TypeError:
+            # redis-py's own error says what cannot be sent.
+            return super().pack_command(*args)
+
     async def send_packed_command(self, *args: Any, **kwargs: Any) -> None:
         try:
             await super().send_packed_command(*args, **kwargs)
@@ -111,6 +126,17 @@ class _Sending(AbstractConnection):
                 place.note((error.host, error.port))
             await self.disconnect()
             raise RedisConnectionError(f"this server is not the right one any more: {error}") from error
+
+
+class _Pool(BlockingConnectionPool):
+    """The connections for commands, and the one for scripts, which ends with them."""
+
+    pipelined: Pipelined | None = None
+
+    async def disconnect(self, *args: Any, **options: Any) -> None:
+        if self.pipelined:
+            self.pipelined.close()
+        await super().disconnect(*args, **options)
 
 
 _ELSEWHERE = frozenset({"READONLY", "MASTERDOWN", "MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN", "UNBLOCKED"})
@@ -158,7 +184,7 @@ def open_redis(
     """
     return _open(
         url,
-        BlockingConnectionPool,
+        _Pool,
         namespace,
         credentials,
         max_connections=connections,
@@ -218,9 +244,11 @@ def _open(
     if credentials:
         pool.connection_kwargs["credential_provider"] = Credentials.of(credentials)
     # The pool's class by then says whether the connections are encrypted.
-    pool.connection_kwargs["place"] = place or _place_of(address, namespace, pool)
+    pool.connection_kwargs["place"] = place = place or _place_of(address, namespace, pool)
     kind_of = pool.connection_class
     pool.connection_class = type(f"Sending{kind_of.__name__}", (_Sending, kind_of), {})
+    if hiredis and isinstance(pool, _Pool):
+        pool.pipelined = Pipelined(pool.make_connection, place)
     return Redis.from_pool(pool)
 
 
@@ -240,6 +268,11 @@ def _place_of(address: Address, namespace: str, pool: ConnectionPool) -> Place:
 def on_change(redis: Redis, call: Callable[[], None]) -> None:
     """Have something called before a command goes to another server than before, which may know less."""
     _place(redis).on_change = call
+
+
+def pipelined(redis: Redis) -> Pipelined | None:
+    """Give the connection for scripts beside these connections; `None` without hiredis, or where a program has made them."""
+    return getattr(redis.connection_pool, "pipelined", None)
 
 
 async def known_replicas(redis: Redis) -> int:

@@ -22,6 +22,7 @@ from redis.exceptions import NoScriptError, RedisError, ResponseError
 from agent_adapter.cipher import MARK, Cipher
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import UnreadableRecordError
+from agent_adapter.redis.pipelined import Pipelined
 from agent_adapter.redis.server_check import explained
 
 AGENT_LUA = "agent_adapter.redis.lua"
@@ -163,6 +164,7 @@ class Scripts:
         *,
         address: str = "",
         cipher: Cipher | None = None,
+        pipelined: Pipelined | None = None,
     ) -> None:
         self.cipher = cipher or Cipher()
         """Encrypts what agents and people write."""
@@ -175,11 +177,13 @@ class Scripts:
         self._scripts = {script.verb: script for script in found}
         self.write: Send | None = None
         """Sends each script, in place of the pool."""
+        self.pipelined = pipelined
+        """Sends them over one connection, until something is wrong with it."""
 
     def written_by(self, write: Send) -> "Scripts":
         """Return the same scripts, sent by `write`."""
         scripts = copy.copy(self)
-        scripts.write = write
+        scripts.write, scripts.pipelined = write, None
         return scripts
 
     async def __call__(
@@ -202,6 +206,11 @@ class Scripts:
         keys, values = script.call(names, given, more, more_keys)
         if self._encrypts:
             values = [self._encrypted(each, names) if isinstance(each, Private) else each for each in values]
+        line = self.pipelined
+        if line and (sent := line.send("EVALSHA", script.sha, len(keys), *keys, *values)):
+            answer = await sent
+            if not isinstance(answer, Exception):
+                return answer
         try:
             return await answered(
                 self._evaluate(script, len(keys), *keys, *values), self._redis, self.address

@@ -12,6 +12,7 @@ from redis.exceptions import ResponseError
 from agent_adapter.cipher import Cipher
 from agent_adapter.contract.keys import Keys, Named
 from agent_adapter.errors import ServerFailedError, ServerUnreachableError
+from agent_adapter.redis.pool import pipelined
 from agent_adapter.redis.scripts import Scripts, Sent, answered
 from bot.domain.errors import StoreUnavailableError
 from bot.domain.seal import Seal
@@ -49,7 +50,9 @@ class Connected:
         """Signs what people decide; `None` without a signing key."""
         self._redis = redis
         self._address = address
-        self.scripts = Scripts(redis, keys, "bot.store.lua", address=address, cipher=cipher)
+        self.scripts = Scripts(
+            redis, keys, "bot.store.lua", address=address, cipher=cipher, pipelined=pipelined(redis)
+        )
         self.durability = durability
         self.confirming = Confirming(redis, keys, durability)
         is_local = durability.mode == "local"

@@ -247,7 +247,8 @@ async def test_a_review_that_is_cancelled_while_its_client_closes_is_withdrawn(r
 
 
 async def connections(store: ApprovalStore) -> int:
-    """Count the connections to Redis."""
+    """Count the connections to Redis, with both of the store's."""
+    await until(lambda: store.scripts.pipelined and store.scripts.pipelined.send("PING"))
     return len(await store._redis.client_list())
 
 

@@ -55,7 +55,7 @@ async def test_a_redis_that_does_not_say_how_it_is_set_up_is_used(
     url = restrict(serve)
     settings = settings_for(playground, url)
     async with running(settings) as bot, an_agent(url) as client:
-        await until(lambda: bot.health.ready)
+        await until(lambda: bot.health.ready and bot.store.scripts.pipelined.is_open)
         interrupt = an_interrupt()
         agent = asyncio.create_task(take(client, interrupt))
 
@@ -103,7 +103,7 @@ async def test_an_authority_and_a_client_certificate_are_options_of_the_address(
 
     url = f"{trusting}&ssl_certfile={certificate}&ssl_keyfile={key}"
     async with running(settings_for(playground, url)) as bot, an_agent(url) as client:
-        await until(lambda: bot.health.ready)
+        await until(lambda: bot.health.ready and bot.store.scripts.pipelined.is_open)
         interrupt = an_interrupt()
         assert await approved(slack, watcher, asyncio.create_task(take(client, interrupt)), interrupt)
 
@@ -143,7 +143,7 @@ def an_agent_with_credentials(url: str) -> ApprovalClient:
 async def test_a_password_that_changes_costs_nothing(rotating, settings, slack, watcher):
     """Every connection of bot and agent asks the provider again: no restart, no answer lost."""
     async with running(settings) as bot, an_agent_with_credentials(rotating.url) as client:
-        await until(lambda: bot.health.ready)
+        await until(lambda: bot.health.ready and bot.store.scripts.pipelined.is_open)
         for password in ("second", "third"):
             interrupt = an_interrupt(run=password)
             agent = asyncio.create_task(take(client, interrupt))
@@ -153,5 +153,5 @@ async def test_a_password_that_changes_costs_nothing(rotating, settings, slack, 
             rotating.change(password)
 
             assert await approved(slack, watcher, agent, interrupt)
-        await until(lambda: bot.health.ready)
+        await until(lambda: bot.health.ready and bot.store.scripts.pipelined.is_open)
         assert [found async for found in examine(settings) if found.verdict == "fail"] == []

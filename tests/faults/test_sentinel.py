@@ -1,15 +1,16 @@
 """A primary, two replicas and three Sentinels: the bot and its agents follow the primary."""
 
 import asyncio
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from redis.asyncio import Redis
 
 from agent_adapter.contract.hitl import ApproveDecision
-from agent_adapter.redis.pool import known_replicas, open_redis
+from agent_adapter.redis.pipelined import Pipelined
+from agent_adapter.redis.pool import known_replicas, open_redis, pipelined
 from playground.sentinels import Sentinels
 from tests.conftest import serving
 from tests.support.builders import an_action
@@ -54,10 +55,12 @@ async def test_a_planned_failover_ends_at_once_with_the_commands_that_are_told(s
 
     planned = "\n".join(["set -e", *map(str.strip, lines[first : last + 1])])
     async with open_redis(sentinels.url) as redis:
-        assert await port_of(redis) == before
+        line = pipelined(redis)
+        assert line
+        assert await port_of(line) == before
         await asyncio.to_thread(subprocess.run, planned, shell=True, check=True)
         assert await changed(sentinels, before)
-        await eventually(lambda: leads_on(redis, before))
+        await eventually(lambda: leads_on(line, before))
 
     async with open_redis(f"redis://127.0.0.1:{before}") as at_former:
         role, *_ = await at_former.execute_command("ROLE")
@@ -66,14 +69,17 @@ async def test_a_planned_failover_ends_at_once_with_the_commands_that_are_told(s
     await has_all(sentinels)
 
 
-async def port_of(redis: Redis) -> int:
-    """Give the port of the server to which commands go now."""
-    return int((await redis.info("server"))["tcp_port"])
+async def port_of(line: Pipelined) -> int:
+    """Give the port of the server to which the scripts of a bot go now."""
+    while (sent := line.send("INFO", "server")) is None:
+        await asyncio.sleep(0.01)
+    found = re.search(r"tcp_port:(\d+)", str(await sent))
+    return int(found[1]) if found else 0
 
 
-async def leads_on(redis: Redis, before: int) -> bool:
+async def leads_on(line: Pipelined, before: int) -> bool:
     """Whether they go to another server, though the former one still answers."""
-    return await port_of(redis) != before
+    return await port_of(line) not in {0, before}
 
 
 async def changed(sentinels: Sentinels, before: int) -> bool:
