@@ -26,7 +26,7 @@ from agent_adapter.errors import (
 )
 from agent_adapter.loops import Loop, Loops
 from agent_adapter.redis.acts import WHATEVER, Change, Words, run, wake
-from agent_adapter.redis.pool import COMMAND_TIMEOUT, end_task, entries_of
+from agent_adapter.redis.pool import COMMAND_TIMEOUT, end_task
 from agent_adapter.redis.scripts import Scripts
 from agent_adapter.redis.server_check import explained
 
@@ -245,7 +245,7 @@ class Replies(Waits):
             if failures:
                 failures = 0
                 self._wake_all()
-            for entry, fields in entries_of(answer):
+            for entry, fields in answer[0][1] if answer else ():
                 self._cursor = entry
                 self.wake(fields["id"], fields.get("status", ""))
             # The woken waits send their commands first; this loop then reads again while Redis answers them.
