@@ -84,12 +84,11 @@ from agent_adapter.redis.pool import (
     open_redis,
 )
 from agent_adapter.redis.records import Record, Records
-from agent_adapter.redis.replies import Replies
+from agent_adapter.redis.replies import Replies, Waits, Watch
 from agent_adapter.redis.reports import Reports
 from agent_adapter.redis.runs import Runs
 from agent_adapter.redis.scripts import Scripts
 from agent_adapter.redis.server_check import check_server
-from agent_adapter.redis.waits import Waits, Watch
 
 if TYPE_CHECKING:
     from securesystemslib.signer import Signer

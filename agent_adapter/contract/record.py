@@ -18,8 +18,7 @@ from agent_adapter.contract.hitl import (
 from agent_adapter.contract.identity import action_fingerprint, action_fingerprints, slots
 from agent_adapter.contract.interrupt import DecidedResume, DecisionRecord, Interrupt, Resume, Status
 from agent_adapter.contract.outcome import Reported, load_outcome
-from agent_adapter.contract.trim import LEFT_OUT, STEPS, trim
-from agent_adapter.contract.wire import to_model
+from agent_adapter.contract.wire import LEFT_OUT, STEPS, to_model, trim
 from agent_adapter.errors import (
     ConflictError,
     DecisionNotAllowedError,

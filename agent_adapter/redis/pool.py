@@ -235,8 +235,10 @@ def _open(
     **options: Any,
 ) -> Redis:
     address = Address.of(url)
-    options |= {"decode_responses": True, "socket_connect_timeout": CONNECT_TIMEOUT}
+    options |= {"decode_responses": True, "socket_connect_timeout": CONNECT_TIMEOUT, "protocol": 2}
     pool = kind.from_url(address.server_url, **options)
+    # One form of answers, whatever the address and the version of redis-py say.
+    pool.connection_kwargs["protocol"] = 2
     if credentials and {"username", "password"} & pool.connection_kwargs.keys():
         raise InvalidRequestError(
             "the address of Redis has a user or a password, and a provider gives them, too: leave one of them out"
@@ -318,18 +320,6 @@ def another_schema(meta: Mapping[str, str], namespace: str) -> str:
         f"namespace {namespace!r} was written with schema {schema}, this version reads {SCHEMA}: run the version that "
         "wrote it, or choose another namespace"
     )
-
-
-def entries_of(answer: object) -> list[tuple[str, dict[str, str]]]:
-    """Flatten the answer of XREAD, a list or (with RESP3) a dictionary, oldest first."""
-    if not answer:
-        return []
-    streams = answer.items() if isinstance(answer, dict) else answer
-    found: list[tuple[str, dict[str, str]]] = []
-    for _, batches in streams:  # type: ignore[attr-defined]  # redis-py does not type the two shapes
-        entries = batches[0] if batches and isinstance(batches[0], list) else batches
-        found.extend(entries)
-    return found
 
 
 async def end_task(task: asyncio.Task[Any]) -> None:

@@ -80,7 +80,6 @@ FOR_GOOD = {
     ),
     "NOAUTH": "wants a user and a password: put them into the address, redis://user:password@host:6379/0",
     "WRONGPASS": "refuses the user or the password of this address: correct them",
-    "HELLO": "is too old, or a proxy: it does not know HELLO. 6.2 or newer (or Valkey) is needed: upgrade it",
     "NODATABASE": (
         "has no database of the number in the address: write redis://host:6379/0, or raise `databases` in the server's "
         "configuration"
@@ -197,9 +196,7 @@ async def read_info(redis: Redis, *sections: str) -> dict[str, Any]:
     try:
         found: dict[str, Any] = await redis.info(*sections)
     except ResponseError as error:
-        is_withheld = isinstance(error, NoPermissionError) or "unknown command" in str(error)
-        # This is about the connection: such a server says nothing about anything.
-        if not is_withheld or code_of(error) == "HELLO":
+        if not isinstance(error, NoPermissionError) and "unknown command" not in str(error):
             raise
         return {}
     return found

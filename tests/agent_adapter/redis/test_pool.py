@@ -25,7 +25,6 @@ from agent_adapter.errors import (
 from agent_adapter.redis import pool as connection
 from agent_adapter.redis.address import address_of
 from agent_adapter.redis.pool import (
-    entries_of,
     freeze_meta,
     open_blocking_redis,
     open_redis,
@@ -260,19 +259,6 @@ async def test_a_quiet_wait_is_not_cut_by_the_socket(redis_url):
 NOTHING = Keys().of("nothing")
 
 
-@pytest.mark.parametrize("protocol", ["2", "3"])
-async def test_what_was_written_to_a_stream_comes_out_whole(redis, redis_url, protocol):
-    """Over either protocol, every entry of a real stream arrives in order."""
-    for id in "ab":
-        await redis.xadd("stream", {"id": id})
-
-    async with open_redis(f"{redis_url}?protocol={protocol}") as reader:
-        answer, nothing = await reader.xread({"stream": "0"}), await reader.xread({"nothing": "0"})
-
-    assert [fields["id"] for _, fields in entries_of(answer)] == ["a", "b"]
-    assert entries_of(nothing) == []
-
-
 @pytest.mark.parametrize(
     ("error", "kind", "sentence"),
     [
@@ -285,7 +271,6 @@ async def test_what_was_written_to_a_stream_comes_out_whole(redis, redis_url, pr
         (ResponseError("NOREPLICAS Not enough good replicas to write."), ServerUnreachableError, "takes no writes"),
         (ResponseError("MISCONF Redis is configured to save RDB snapshots"), ServerUnreachableError, "its own disk"),
         (BusyLoadingError("Redis is loading the dataset in memory"), ServerUnreachableError, "is still loading"),
-        (ResponseError("unknown command 'HELLO', with args beginning with: '3'"), ServerRefusesError, "is too old, or a proxy"),
         (MovedError("3999 127.0.0.1:6381"), ServerRefusesError, "is a node of a Redis Cluster"),
         (NoPermissionError("this user has no permissions to run the 'evalsha' command"),
          ServerRefusesError, "does not allow this user"),
