@@ -5,12 +5,11 @@ import inspect
 import logging
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import (
     AbstractContextManager,
     AsyncExitStack,
     asynccontextmanager,
-    contextmanager,
     nullcontext,
     suppress,
 )
@@ -18,7 +17,7 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Never, Self, Unpack
+from typing import TYPE_CHECKING, Never, Self, Unpack
 
 from pydantic import TypeAdapter
 from redis.asyncio import Redis
@@ -41,7 +40,6 @@ from agent_adapter.contract.names import Namespace, did_you_mean
 from agent_adapter.contract.outcome import Outcome, Reported
 from agent_adapter.contract.record import (
     GRACE,
-    Asked,
     check_same_words,
     in_order,
     matching_actions,
@@ -86,22 +84,17 @@ from agent_adapter.redis.pool import (
     open_redis,
 )
 from agent_adapter.redis.records import Record, Records
-from agent_adapter.redis.replies import Replies
+from agent_adapter.redis.replies import Replies, Waits, Watch
 from agent_adapter.redis.reports import Reports
 from agent_adapter.redis.runs import Runs
 from agent_adapter.redis.scripts import Scripts
 from agent_adapter.redis.server_check import check_server
-from agent_adapter.redis.waits import Waits, Watch
 
 if TYPE_CHECKING:
     from securesystemslib.signer import Signer
 
 logger = logging.getLogger(__name__)
 
-LOOK_EVERY = 0.5
-"""Seconds between two looks for a question that is withdrawn and not there yet."""
-LATE_LOOKS = 6
-NOBODY_WAITS = "The program that asked does not wait any more."
 BLOCK = 15.0
 """Seconds that the reading loop blocks in Redis: four commands a minute when nothing happens."""
 
@@ -167,8 +160,6 @@ class ApprovalClient:
         self.runs: Runs
         """The runs that workers resume."""
         self._withdrawals: set[asyncio.Task[None]] = set()
-        self._lonely: set[Callable[[], Iterable[str]]] = set()
-        """The open questions that no other process can find."""
 
     @classmethod
     def from_url(
@@ -310,16 +301,6 @@ class ApprovalClient:
     ) -> None:
         await self.close()
 
-    if not TYPE_CHECKING:
-
-        def __enter__(self) -> Never:
-            raise WrongArgumentError(
-                "ApprovalClient is asynchronous: write `async with` before it, or in a program without an event loop "
-                "`with SyncApprovalClient.from_url(…) as approvals:`"
-            )
-
-        __exit__ = __enter__
-
     @property
     def is_signed(self) -> bool:
         """Whether it takes only signed decisions: it has a ring."""
@@ -334,11 +315,10 @@ class ApprovalClient:
         self._replies.check_open()
 
     async def close(self) -> None:
-        """End all waits and close the connections. Questions that no other process could find are withdrawn."""
+        """End all waits and close the connections."""
         await self._reports.close()
         await self._claims.close()
         await self._replies.close()
-        self._start_withdrawing([each for ids in self._lonely for each in ids()], NOBODY_WAITS)
         await self._end_withdrawals()
         await self._disconnect()
 
@@ -471,6 +451,12 @@ class ApprovalClient:
             ServerRefusesError: when Redis refuses this client until somebody changes something.
         """
         expect_id(interrupt_id)
+        while True:
+            if resume := await self._wait(interrupt_id):
+                return resume
+
+    async def _wait(self, interrupt_id: str, *, reads: bool = True) -> Resume | None:
+        """Wait for the answer; `None` where it does not have to be read, and a wake-up says that it is there."""
         await self._replies.start()
         # Thousands may wait here, so this frame holds no more than the wait needs.
         watch = self._replies.watch(interrupt_id)
@@ -478,16 +464,14 @@ class ApprovalClient:
             await patiently(partial(self._records.add_waiter, interrupt_id))
             while True:
                 watch.arm()
-                found = await self._look(interrupt_id, watch)
-                if isinstance(found, Resume):
-                    return found
-                if resume := self._records.sent_answer(interrupt_id, found, await watch.woken):
+                if resume := await self._look(interrupt_id, watch):
                     return resume
+                if await watch.woken == "decided" and not reads:
+                    return None
         finally:
             watch.leave()
 
-    async def _look(self, interrupt_id: str, watch: Watch) -> Resume | Asked:
-        """Return the answer, or else what the next wake-up is compared with."""
+    async def _look(self, interrupt_id: str, watch: Watch) -> Resume | None:
         record = await patiently(partial(self._records.load, interrupt_id))
         if resume := record.resume():
             return resume
@@ -497,13 +481,13 @@ class ApprovalClient:
         for fault in sorted({*faults} - {*watch.told}):
             logger.warning("%s waits on: %s", interrupt_id, fault)
         watch.told = faults
-        return Asked.by(record.interrupt)
+        return None
 
     async def review(self, request: HITLRequest, **asking: Unpack[Asking]) -> DecidedResume:
         """Ask about a batch, wait, and return what was decided: publish, wait, claim and finish in one call.
 
-        If this call is cancelled, or the client is closed, the question is withdrawn, because no other process could find
-        it. A question with a continuation stays, for a worker.
+        If this call is cancelled, the question is withdrawn, because no other process could find it. A question with a
+        continuation stays, for a worker.
 
         Returns:
             One decision per action, in the order of the batch.
@@ -750,45 +734,21 @@ class ApprovalClient:
         await self._records.withdraw(interrupt_id, reason)
 
     async def withdraw_cancelled(self, *interrupt_ids: str, reason: str) -> None:
-        """Withdraw for a call that has ended, also if it is cancelled again, or this client is closed meanwhile.
+        """Withdraw for a call that has ended, also if it is cancelled again.
 
         While Redis does not answer, this goes on in the background, until the client is closed. What fails is in the log.
         """
         # All of them start before the wait, which may be cancelled.
-        if tasks := self._start_withdrawing(interrupt_ids, reason):
+        tasks = [in_background(self._withdraw_asked(each, reason), name=each) for each in interrupt_ids]
+        for task in tasks:
+            self._withdrawals.add(task)
+            task.add_done_callback(self._withdrawals.discard)
+        if tasks:
             await asyncio.wait(tasks, timeout=REPEAT_WITHIN)
 
-    @contextmanager
-    def withdrawing_at_close(self, interrupt_ids: Callable[[], Iterable[str]]) -> Iterator[None]:
-        """Withdraw these questions if this client is closed in the body. No other process can find them."""
-        self._lonely.add(interrupt_ids)
-        try:
-            yield
-        finally:
-            self._lonely.remove(interrupt_ids)
-
-    def _start_withdrawing(self, interrupt_ids: Iterable[str], reason: str) -> list[asyncio.Task[None]]:
-        return [self._until_closed(each, self._withdraw_asked(each, reason)) for each in interrupt_ids]
-
-    def _until_closed(self, interrupt_id: str, withdrawal: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = in_background(withdrawal, name=interrupt_id)
-        self._withdrawals.add(task)
-        task.add_done_callback(self._withdrawals.discard)
-        return task
-
     async def _withdraw_asked(self, interrupt_id: str, reason: str) -> None:
-        try:
+        with suppress(UnknownInterruptError):
             await patiently(partial(self.withdraw, interrupt_id, reason))
-        except UnknownInterruptError:
-            # The question may still come, on another connection. The cancelled call does not wait for that.
-            self._until_closed(interrupt_id, self._withdraw_late(interrupt_id, reason))
-
-    async def _withdraw_late(self, interrupt_id: str, reason: str) -> None:
-        for _ in range(LATE_LOOKS):
-            await asyncio.sleep(LOOK_EVERY)
-            with suppress(UnknownInterruptError):
-                await patiently(partial(self.withdraw, interrupt_id, reason))
-                return
 
     def _matching(self, record: Interrupt, asked: Interrupt) -> list[int]:
         """Return the index of each of our actions in the record. With a ring, people must have been asked with our words."""
@@ -803,7 +763,8 @@ class ApprovalClient:
         while True:
             record_id = await self._publish(interrupt, waits=True, since=since)
             try:
-                await self.wait(record_id)
+                # The claim reads it, too. What is signed is read before: a forged decision does not end the wait.
+                await self._wait(record_id, reads=self.is_signed)
                 async with AsyncExitStack() as held:
                     asked, resume = await held.enter_async_context(self._claims.held(record_id))
                     resume = in_order(resume, self._matching(asked, interrupt))
@@ -861,13 +822,12 @@ def _check_purpose(signer: "Signer", ring: Ring, agent: str) -> None:
 async def withdrawn_on_cancel(
     approvals: ApprovalClient, interrupt: Interrupt, reason: str = "The call that asked was cancelled."
 ) -> AsyncIterator[None]:
-    """Withdraw the question when the body, which waits for its answer, is cancelled, or the client is closed in it.
+    """Withdraw the question when the body, which waits for its answer, is cancelled.
 
     Use it for a question that no other process can find.
     """
     try:
-        with approvals.withdrawing_at_close(lambda: [interrupt.id]):
-            yield
+        yield
     except asyncio.CancelledError:
         await approvals.withdraw_cancelled(interrupt.id, reason=reason)
         raise

@@ -8,7 +8,7 @@ from typing import Any
 from agent_adapter.contract.hitl import EditDecision
 from agent_adapter.contract.interrupt import Interrupt, Resume
 from agent_adapter.contract.numbers import as_floats
-from agent_adapter.contract.trim import LEFT_OUT
+from agent_adapter.contract.wire import LEFT_OUT
 from agent_adapter.errors import DecisionNotAllowedError
 
 

@@ -8,12 +8,11 @@ from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, contextmanager
 from functools import wraps
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, Never, ParamSpec, Self, TypeAlias, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 
-from agent_adapter import tracing
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.interrupt import DecidedResume
-from agent_adapter.errors import AgentAdapterError, InvalidRequestError, WrongArgumentError
+from agent_adapter.errors import AgentAdapterError, InvalidRequestError
 from agent_adapter.expected import expect
 from agent_adapter.idempotency import carrying
 
@@ -93,16 +92,6 @@ class SyncApprovalClient:
             for call in list(self._calls):
                 call.cancel()
 
-    if not TYPE_CHECKING:
-
-        async def __aenter__(self) -> Never:
-            raise WrongArgumentError(
-                "SyncApprovalClient blocks: write `with` before it, or in a coroutine "
-                "`async with ApprovalClient.from_url(…) as approvals:`"
-            )
-
-        __aexit__ = __aenter__
-
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the background loop, wait, and return its result. Ctrl-C in the caller cancels it.
 
@@ -150,9 +139,9 @@ class SyncApprovalClient:
     @contextmanager
     def inside(self, context: AbstractAsyncContextManager[DecidedResume]) -> Iterator[DecidedResume]:
         """Enter an asynchronous context of the client on the background loop, and leave it at the end of the body."""
-        resume, place = self.run(_enter(context))
+        resume = self.run(_enter(context))
         try:
-            with carrying(resume), tracing.at(place):
+            with carrying(resume):
                 yield resume
         except BaseException as error:
             self._run(_leave(context, error))
@@ -235,8 +224,8 @@ async def _close(found: Any) -> None:
     await found.aclose()
 
 
-async def _enter(context: AbstractAsyncContextManager[DecidedResume]) -> tuple[DecidedResume, object]:
-    return await context.__aenter__(), tracing.place()
+async def _enter(context: AbstractAsyncContextManager[DecidedResume]) -> DecidedResume:
+    return await context.__aenter__()
 
 
 async def _leave(context: AbstractAsyncContextManager[DecidedResume], error: BaseException | None) -> None:

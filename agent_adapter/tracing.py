@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias
 
-from agent_adapter.contract.trace import TRACEPARENT, TRACESTATE, TraceContext
+from agent_adapter.contract.trace import TRACEPARENT, TraceContext
 
 try:
     from opentelemetry import context as contexts
@@ -86,26 +86,7 @@ def current() -> TraceContext | None:
         return None
     found = traces.get_current_span().get_span_context()
     parent = f"00-{found.trace_id:032x}-{found.span_id:016x}-{found.trace_flags:02x}"
-    return TraceContext.read({TRACEPARENT: parent, TRACESTATE: found.trace_state.to_header()})
-
-
-def place() -> object:
-    """Return the place of this task in a trace, for `at`."""
-    return contexts.get_current() if IS_INSTALLED else None
-
-
-@contextmanager
-def at(place: object) -> Iterator[None]:
-    """Have the body at the place of another task in a trace."""
-    if not isinstance(place, dict):
-        yield
-        return
-    here = contexts.get_current()
-    contexts.attach(contexts.Context(place))
-    try:
-        yield
-    finally:
-        contexts.attach(here)
+    return TraceContext.read({TRACEPARENT: parent})
 
 
 def _tracer() -> "traces.Tracer | None":
@@ -127,7 +108,6 @@ def _parent(
         int(of.span_id, 16),
         is_remote=True,
         trace_flags=traces.TraceFlags(of.flags),
-        trace_state=traces.TraceState.from_header([of.state]),
     )
     parent = traces.set_span_in_context(traces.NonRecordingSpan(asked), here)
     return parent, [traces.Link(current)] if current.is_valid else []

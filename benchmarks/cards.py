@@ -16,8 +16,7 @@ from agent_adapter.contract.identity import interrupt_id
 from agent_adapter.contract.interrupt import Interrupt, Route
 from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.wire import dump_interrupt
-from agent_adapter.redis.acts import publish
-from agent_adapter.redis.change import Stamp, Word, arguments
+from agent_adapter.redis.acts import Stamp, Word, arguments, publish
 from agent_adapter.redis.pool import open_redis
 from agent_adapter.redis.scripts import AGENT_LUA, read_script
 from bot.domain.admission import Admission

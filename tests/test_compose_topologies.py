@@ -178,13 +178,13 @@ async def test_a_replica_takes_over_with_the_users_of_the_file(containers):
         until(lambda: sentinel.sentinel_master("assent")["num-other-sentinels"] == 2)
         until(lambda: containers.connected("redis").info("replication")["min_slaves_good_slaves"] == 2)
         async with open_redis(containers.address("assent-bot")) as bot:
-            await freeze_meta(bot, "assent")
+            await freeze_meta(bot, "assent", begins=True)
 
             containers.kill("redis")
             until(lambda: sentinel.sentinel_master("assent")["port"] != containers.ports["redis"])
             containers.run("redis")
 
-            await freeze_meta(bot, "assent")
+            await freeze_meta(bot, "assent", begins=True)
         with containers.connected("redis") as former:
             until(lambda: former.info("replication")["role"] == "slave")
 
@@ -203,4 +203,4 @@ async def test_the_cluster_is_made_once_and_serves_the_users_of_the_file(contain
         until(lambda: containers.connected("redis").cluster("INFO")["cluster_state"] == "ok")
 
     async with open_redis(containers.address("assent-bot")) as bot:
-        assert await freeze_meta(bot, "assent") == Keys("assent")
+        assert await freeze_meta(bot, "assent", begins=True) == Keys("assent")

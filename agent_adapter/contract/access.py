@@ -51,7 +51,7 @@ CHANNELS: Mapping[Role, tuple[Literal["wake", "inbox"], ...]] = {
 
 _OF_CONNECTIONS = "cluster|slots command info ping select"
 """redis-py asks for the commands of a Cluster, and where their keys are."""
-_OF_SCRIPTS = "eval eval_ro evalsha evalsha_ro"
+_OF_SCRIPTS = "eval evalsha"
 _OF_AGENTS = (
     "del exists get hdel hexists hget hgetall hmget hset hsetnx mget pexpire pttl publish set time type "
     "xadd xread xtrim zadd zrange zrangebyscore zrem zrevrange zscore"

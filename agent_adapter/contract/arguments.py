@@ -4,6 +4,7 @@ Integers may be large, and numbers with decimals keep the text in which they wer
 normalised.
 """
 
+import hashlib
 import json
 import math
 import re
@@ -25,6 +26,9 @@ MAX_INTEGER_BITS = 13_288
 KEY_SHOWN = 40
 """Characters of a key that an error shows."""
 
+DIGEST_LENGTH = 32
+"""Hex characters kept of a SHA-256: 128 bits."""
+
 _KINDS = {str, bool, type(None), int, float, Number, list, dict}
 _LARGE = 2**MAX_INTEGER_BITS - 1
 
@@ -37,6 +41,13 @@ def encode(value: Any) -> str:
         # The encoder writes the same, and takes ten times as long for a single number.
         return str(value)
     return _with_numbers(_ENCODER.encode(value))
+
+
+def digest(kind: str, *parts: object) -> str:
+    """Return a digest of these parts; with different kinds, equal parts have different digests."""
+    # Half of a surrogate pair has a digest too; `dump_interrupt` refuses it later and names the place.
+    written = encode([f"assent/{kind}/v1", *parts]).encode(errors="surrogatepass")
+    return hashlib.sha256(written).hexdigest()[:DIGEST_LENGTH]
 
 
 def encode_indented(value: Any) -> str:

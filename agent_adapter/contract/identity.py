@@ -1,20 +1,9 @@
 """Ids that are computed from content: which interrupt a pause belongs to, and what exactly an action is."""
 
-import hashlib
 from collections.abc import Iterable, Sequence
 
-from agent_adapter.contract.arguments import encode
+from agent_adapter.contract.arguments import digest, encode
 from agent_adapter.contract.hitl import ActionRequest, HITLRequest, ReviewConfig
-
-DIGEST_LENGTH = 32
-"""Hex characters kept of a SHA-256: 128 bits."""
-
-
-def digest(kind: str, *parts: object) -> str:
-    """Return a digest of these parts; with different kinds, equal parts have different digests."""
-    # Half of a surrogate pair has a digest too; `dump_interrupt` refuses it later and names the place.
-    written = encode([f"assent/{kind}/v1", *parts]).encode(errors="surrogatepass")
-    return hashlib.sha256(written).hexdigest()[:DIGEST_LENGTH]
 
 
 def interrupt_id(agent: str, run: str, pauses: Iterable[str], *, attempt: int = 0) -> str:

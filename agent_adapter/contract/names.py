@@ -1,4 +1,4 @@
-"""Names that people choose. The error about a name that is not allowed suggests one that is."""
+"""Names that people choose. The error about a name that is not allowed shows one that is."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -35,17 +35,11 @@ def _checked(pattern: str, what: str, words: str, example: str) -> Callable[[str
         if compiled.fullmatch(text):
             return text
         shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-        sentence = f"{shown!r} cannot be {what}: write {words}, as in {_meant(text, compiled) or example!r}"
+        sentence = f"{shown!r} cannot be {what}: write {words}, as in {example!r}"
         # The sentence is passed as a value, because pydantic would read braces in it.
         raise PydanticCustomError("name", "{sentence}", {"sentence": sentence})
 
     return check
-
-
-def _meant(text: str, pattern: re.Pattern[str]) -> str:
-    """Return an allowed name that is close to this text; empty if there is none."""
-    found = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
-    return found if pattern.fullmatch(found) else ""
 
 
 def problem_of_tool(name: str) -> str:

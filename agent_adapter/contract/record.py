@@ -2,10 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, TypeVar
 
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import (
@@ -17,11 +15,10 @@ from agent_adapter.contract.hitl import (
     ReviewConfig,
     WireModel,
 )
-from agent_adapter.contract.identity import action_fingerprint, action_fingerprints, digest, slots
+from agent_adapter.contract.identity import action_fingerprint, action_fingerprints, slots
 from agent_adapter.contract.interrupt import DecidedResume, DecisionRecord, Interrupt, Resume, Status
 from agent_adapter.contract.outcome import Reported, load_outcome
-from agent_adapter.contract.trim import LEFT_OUT, STEPS, trim
-from agent_adapter.contract.wire import dump_decision, to_model
+from agent_adapter.contract.wire import LEFT_OUT, STEPS, to_model, trim
 from agent_adapter.errors import (
     ConflictError,
     DecisionNotAllowedError,
@@ -88,37 +85,12 @@ class Recorded(WireModel):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What a wait compares an answer with, in a hundred bytes: thousands of waits keep one each."""
-
-    configs: tuple[ReviewConfig, ...]
-    """Without schemas; waits that ask about the same tools share one tuple."""
-    fingerprint: bytes
-    """Of all actions."""
-
-    @classmethod
-    def by(cls, interrupt: Interrupt) -> Self:
-        """Take the parts of an interrupt that its answer is compared with."""
-        request = interrupt.request
-        named = tuple(
-            (each.action_name, each.allowed_decisions, each.allow_always) for each in request.review_configs
-        )
-        return cls(_configs(named), _joint(action_fingerprints(request)))
-
-
-@lru_cache(maxsize=256)  # an agent asks about the same few tools again and again
-def _configs(named: tuple[tuple[str, tuple[str, ...], bool], ...]) -> tuple[ReviewConfig, ...]:
-    return tuple(
-        ReviewConfig.model_validate(
-            {"action_name": name, "allowed_decisions": allowed, "allow_always": always}
-        )
-        for name, allowed, always in named
-    )
-
-
-def _joint(fingerprints: Sequence[str | None]) -> bytes:
-    return bytes.fromhex(digest("asked", *fingerprints))
+def dump_decision(decision: Decision) -> dict[str, Any]:
+    """Return a decision as plain JSON values, without fields that have no value."""
+    value = decision.model_dump(mode="python", exclude_none=decision.type == "reject")
+    if value.get("always") is False:
+        del value["always"]
+    return value
 
 
 def dump_recorded(
@@ -312,34 +284,6 @@ def read_resume(
             ),
         }
     )
-
-
-def read_sent_answer(interrupt_id: str, asked: Asked, sent: str) -> Resume | None:
-    """Read the answer that a wake-up carries once people have decided every action of a record. It is final.
-
-    Args:
-        interrupt_id: The id of the record.
-        asked: What it asks.
-        sent: Fields of the card, one line for each name and each value; empty when the wake-up carries none.
-
-    Returns:
-        The answer; `None` when it does not fit what was asked, and the record has to be read.
-
-    Raises:
-        DecisionNotAllowedError: when a decision is not of an allowed kind.
-    """
-    card = fields_sent(sent)
-    with reading(interrupt_id):
-        stored = [_stored(card, index) for index in range(len(asked.configs))]
-        if _joint([each.get("fingerprint") if each else None for each in stored]) != asked.fingerprint:
-            return None
-        return _resume(interrupt_id, asked.configs, stored, "decided", card)
-
-
-def fields_sent(sent: str) -> Fields:
-    """Read the fields that a wake-up carries, one line for each name and each value."""
-    lines = sent.split("\n")
-    return dict(zip(lines[::2], lines[1::2], strict=False))
 
 
 def _resume(

@@ -8,17 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
-TRACEPARENT, TRACESTATE = "traceparent", "tracestate"
-"""The fields of a record, named like the headers of HTTP."""
-MAX_STATE = 512
-"""Characters of a `tracestate`: what the standard says that everybody should pass on."""
-MAX_MEMBERS = 32
-
+TRACEPARENT = "traceparent"
+"""The field of a record, named like the header of HTTP."""
 _PARENT = re.compile(r"00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})")
-_MEMBER = re.compile(
-    r"((?:[a-z0-9][a-z0-9_*/-]{0,240}@)?[a-z][a-z0-9_*/-]{0,13}|[a-z][a-z0-9_*/-]{0,255})"
-    r"=[ -+\--<>-~]{0,255}[!-+\--<>-~]"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +19,12 @@ class TraceContext:
 
     parent: str
     """`00-<trace id>-<span id>-<flags>`."""
-    state: str = ""
-    """What tracing systems add for themselves; often empty."""
 
     @classmethod
     def read(cls, fields: Mapping[str, str | None]) -> Self | None:
         """Read it from fields of a record or from headers. `None` when it is not there, or does not have its form."""
-        parent, state = fields.get(TRACEPARENT) or "", fields.get(TRACESTATE) or ""
-        if not _PARENT.fullmatch(parent):
-            return None
-        return cls(parent, state if _is_state(state) else "")
+        parent = fields.get(TRACEPARENT) or ""
+        return cls(parent) if _PARENT.fullmatch(parent) else None
 
     @property
     def trace_id(self) -> str:
@@ -54,11 +42,3 @@ class TraceContext:
     def is_sampled(self) -> bool:
         """Whether the program that began the trace records it."""
         return bool(self.flags & 1)
-
-
-def _is_state(text: str) -> bool:
-    if len(text) > MAX_STATE:
-        return False
-    members = [_MEMBER.fullmatch(member.strip(" \t")) for member in text.split(",")]
-    keys = {member[1] for member in members if member}
-    return len(keys) == len(members) <= MAX_MEMBERS

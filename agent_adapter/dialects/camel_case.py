@@ -10,7 +10,8 @@ from pydantic.alias_generators import to_camel
 from agent_adapter.contract.arguments import KEY_SHOWN
 from agent_adapter.contract.hitl import EditDecision, HITLRequest, WireModel
 from agent_adapter.contract.numbers import MAX_SAFE_INTEGER, Number, is_exact
-from agent_adapter.contract.wire import check_request, dump_decision, to_model
+from agent_adapter.contract.record import dump_decision
+from agent_adapter.contract.wire import check_request, to_model
 from agent_adapter.dialects.answers import check_answers, without_respond
 from agent_adapter.dialects.langchain import without_template
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError

@@ -5,7 +5,8 @@ from typing import Any
 
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import ActionRequest, HITLRequest
-from agent_adapter.contract.wire import check_request, dump_decision, to_model
+from agent_adapter.contract.record import dump_decision
+from agent_adapter.contract.wire import check_request, to_model
 from agent_adapter.dialects.answers import check_answers
 from agent_adapter.errors import InvalidRequestError
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from agent_adapter.contract.hitl import ActionRequest, HITLRequest, ReviewConfig, WireModel
-from agent_adapter.contract.wire import check_request, dump_decision, to_model
+from agent_adapter.contract.record import dump_decision
+from agent_adapter.contract.wire import check_request, to_model
 from agent_adapter.dialects.answers import check_answers
 from agent_adapter.dialects.langchain import without_template
 from agent_adapter.errors import InvalidRequestError

@@ -18,8 +18,8 @@ from langchain_core.tracers.context import register_configure_hook
 from langgraph.errors import GraphBubbleUp, GraphRecursionError
 from langgraph.types import Command
 
+from agent_adapter.contract.arguments import digest
 from agent_adapter.contract.hitl import ActionRequest, ApproveDecision, EditDecision, RejectDecision
-from agent_adapter.contract.identity import digest
 from agent_adapter.contract.interrupt import Resume
 from agent_adapter.contract.outcome import Outcome
 from agent_adapter.idempotency import enter

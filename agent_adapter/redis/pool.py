@@ -1,10 +1,8 @@
 """Connections to Redis with every time limit stated."""
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable, Mapping
-from contextvars import ContextVar
 from typing import Any
 
 from redis.asyncio import BlockingConnectionPool, ConnectionPool, Redis, SSLConnection
@@ -12,7 +10,7 @@ from redis.asyncio.connection import AbstractConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialWithJitterBackoff, NoBackoff
 from redis.credentials import CredentialProvider
-from redis.exceptions import AuthenticationError, MovedError, NoPermissionError, RedisError, ResponseError
+from redis.exceptions import AuthenticationError, MovedError, RedisError, ResponseError
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from agent_adapter.contract.keys import Keys
@@ -21,14 +19,12 @@ from agent_adapter.redis.address import Address
 from agent_adapter.redis.credentials import Credentials
 from agent_adapter.redis.pipelined import Pipelined
 from agent_adapter.redis.places import BehindSentinels, FoundPlace, InCluster, Place, said_in
-from agent_adapter.redis.server_check import NO_WRITES, check_keys, code_of, explaining
+from agent_adapter.redis.server_check import NO_WRITES, code_of, explaining
 
 try:
     import hiredis
 except ImportError:
     hiredis = None  # type: ignore[assignment]  # it is an extra of redis-py
-
-logger = logging.getLogger(__name__)
 
 SCHEMA = 1
 """Version of the data model in `contract.keys`."""
@@ -42,15 +38,10 @@ REPEAT_WITHIN = 8.0
 
 
 class _Sending(AbstractConnection):
-    """Writes commands with hiredis if it is installed, and turns what uvloop says of a lost connection into redis-py's error.
+    """Asks which server answers before its first command, and turns what uvloop says of a lost connection into redis-py's error.
 
-    redis-py writes to an idle connection that was reset. asyncio's own loop then raises an OSError, which is retried. uvloop
-    raises a RuntimeError, and a connection that is closed while it writes an AttributeError.
-
-    It is made again once its generation is over, and asks which server answers before its first command. A former primary ends
-    it: all that was sent is then sent again, to the server that is found anew.
-
-    Nor does it lose a cancellation, as `asyncio.wait_for` of Python 3.11 does when it comes while the write ends.
+    It is made again once its generation is over. A former primary ends it: all that was sent is then sent again, to the
+    server that is found anew.
     """
 
     def __init__(self, *, place: Place | None = None, **options: Any) -> None:
@@ -58,9 +49,15 @@ class _Sending(AbstractConnection):
         self._made_in = self._place.generation
         super().__init__(**options)
 
+    async def connect_check_health(self, *args: Any, **options: Any) -> None:
+        # The command is tried again as a whole. redis-py would also repeat the connect in each try: 36 times five seconds.
+        await super().connect_check_health(*args, **{**options, "retry_socket_connect": False})
+
     async def connect(self) -> None:
         self._place.look()
-        if self.is_connected and self._made_in != self._place.generation:
+        if self.is_connected:
+            if self._made_in == self._place.generation:
+                return
             await self.disconnect()
         await super().connect()  # type: ignore[no-untyped-call]  # redis-py does not type it
 
@@ -104,19 +101,13 @@ class _Sending(AbstractConnection):
             return super().pack_command(*args)
 
     async def send_packed_command(self, *args: Any, **kwargs: Any) -> None:
-        if not self.is_connected:
-            await self.connect_check_health(check_health=False)
-        before = await _cancellations()
         try:
             await super().send_packed_command(*args, **kwargs)
         except (RuntimeError, AttributeError) as error:
+            # uvloop has a RuntimeError for an idle connection that was reset; one that is closed meanwhile has no writer.
             if isinstance(error, AttributeError) and self.is_connected:
                 raise
             raise RedisConnectionError(f"the connection was lost: {error}") from error
-        if _was_cancelled_since(before):
-            # Nobody will read the answer, so nobody else may get this connection.
-            await self.disconnect(nowait=True)
-            raise asyncio.CancelledError
 
     async def read_response(self, *args: Any, **options: Any) -> Any:
         try:
@@ -148,45 +139,25 @@ class _Pool(BlockingConnectionPool):
         await super().disconnect(*args, **options)
 
 
-def _sending(kind: type[AbstractConnection]) -> type[AbstractConnection]:
-    return type(f"Sending{kind.__name__}", (_Sending, kind), {})
-
-
 _ELSEWHERE = frozenset({"READONLY", "MASTERDOWN", "MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN", "UNBLOCKED"})
 """What a server answers that is not, or not yet, or not any more the one that has the namespace."""
 
-_repeating_until: ContextVar[float | None] = ContextVar("repeating_until", default=None)
-
 
 class _Patience(Retry):
-    """Retries for `REPEAT_WITHIN` seconds at most, and never after a refused password.
-
-    redis-py also retries the connection inside each retry of a command. For a server that accepts connections and never
-    answers, that makes 36 attempts of five seconds.
-    """
+    """Retries for `REPEAT_WITHIN` seconds at most, and never after a refused password."""
 
     async def call_with_retry(self, do: Any, fail: Any, **options: Any) -> Any:  # type: ignore[override]  # others in 6.4
-        until, failures = _repeating_until.get(), 0
-        if until is None:
-            until = time.monotonic() + REPEAT_WITHIN
-        outer = _repeating_until.set(until)
-        before = await _cancellations()
-        try:
-            while True:
-                try:
-                    return await do()
-                except self._supported_errors as error:
-                    if _was_cancelled_since(before):
-                        # redis-py may turn a cancellation during a connect into a time-out.
-                        raise asyncio.CancelledError from error
-                    failures += 1
-                    await (fail(error, failures) if options.get("with_failure_count") else fail(error))
-                    is_final = isinstance(error, AuthenticationError) or failures > self._retries
-                    if is_final or time.monotonic() >= until:
-                        raise
-                    await asyncio.sleep(self._backoff.compute(failures))
-        finally:
-            _repeating_until.reset(outer)
+        until, failures = time.monotonic() + REPEAT_WITHIN, 0
+        while True:
+            try:
+                return await do()
+            except self._supported_errors as error:
+                failures += 1
+                await (fail(error, failures) if options.get("with_failure_count") else fail(error))
+                is_final = isinstance(error, AuthenticationError) or failures > self._retries
+                if is_final or time.monotonic() >= until:
+                    raise
+                await asyncio.sleep(self._backoff.compute(failures))
 
 
 def open_redis(
@@ -264,8 +235,10 @@ def _open(
     **options: Any,
 ) -> Redis:
     address = Address.of(url)
-    options |= {"decode_responses": True, "socket_connect_timeout": CONNECT_TIMEOUT}
+    options |= {"decode_responses": True, "socket_connect_timeout": CONNECT_TIMEOUT, "protocol": 2}
     pool = kind.from_url(address.server_url, **options)
+    # One form of answers, whatever the address and the version of redis-py say.
+    pool.connection_kwargs["protocol"] = 2
     if credentials and {"username", "password"} & pool.connection_kwargs.keys():
         raise InvalidRequestError(
             "the address of Redis has a user or a password, and a provider gives them, too: leave one of them out"
@@ -274,7 +247,8 @@ def _open(
         pool.connection_kwargs["credential_provider"] = Credentials.of(credentials)
     # The pool's class by then says whether the connections are encrypted.
     pool.connection_kwargs["place"] = place = place or _place_of(address, namespace, pool)
-    pool.connection_class = _sending(pool.connection_class)
+    kind_of = pool.connection_class
+    pool.connection_class = type(f"Sending{kind_of.__name__}", (_Sending, kind_of), {})
     if hiredis and isinstance(pool, _Pool):
         pool.pipelined = Pipelined(pool.make_connection, place)
     return Redis.from_pool(pool)
@@ -315,32 +289,23 @@ def _place(redis: Redis) -> Place:
 
 
 async def freeze_meta(redis: Redis, namespace: str, *, address: str = "", begins: bool = False) -> Keys:
-    """Write the version of the data model if the namespace is new, check it otherwise, and return the names of the keys.
+    """Check the version of the data model in a namespace, and return the names of its keys.
 
     Args:
         redis: The client.
         namespace: The beginning of all keys.
         address: Where this is, for errors.
-        begins: Whether this is a bot. Agents may lack the right to begin a namespace.
+        begins: Whether this is a bot, which writes the version if the namespace is new.
 
     Raises:
-        ServerUnreachableError: when Redis does not answer, or something else has overwritten a key.
+        ServerUnreachableError: when Redis does not answer.
         ServerUnsuitableError: when the namespace was written with another version of the data model.
     """
     keys = Keys(namespace)
-    await check_keys(redis, keys, address)
     with explaining(address):
+        if begins:
+            await redis.hsetnx(keys.meta, "schema", str(SCHEMA))
         stored: Any = await redis.hgetall(keys.meta)
-        if "schema" not in stored:
-            try:
-                await redis.hsetnx(keys.meta, "schema", str(SCHEMA))
-            except NoPermissionError as error:
-                if begins:
-                    raise
-                raise ServerUnsuitableError(
-                    f"no bot has started in namespace {namespace!r} yet: start one, or correct the namespace"
-                ) from error
-            stored = await redis.hgetall(keys.meta)
     if another := another_schema(stored, namespace):
         raise ServerUnsuitableError(another)
     return keys
@@ -357,45 +322,9 @@ def another_schema(meta: Mapping[str, str], namespace: str) -> str:
     )
 
 
-def entries_of(answer: object) -> list[tuple[str, dict[str, str]]]:
-    """Flatten the answer of XREAD, a list or (with RESP3) a dictionary, oldest first."""
-    if not answer:
-        return []
-    streams = answer.items() if isinstance(answer, dict) else answer
-    found: list[tuple[str, dict[str, str]]] = []
-    for _, batches in streams:  # type: ignore[attr-defined]  # redis-py does not type the two shapes
-        entries = batches[0] if batches and isinstance(batches[0], list) else batches
-        found.extend(entries)
-    return found
-
-
 async def end_task(task: asyncio.Task[Any]) -> None:
     """Cancel a task that reads from Redis, and wait for its end."""
     while not task.done():
         # redis-py may turn a cancellation during a connect into a time-out.
         task.cancel()
         await asyncio.wait([task], timeout=0.1)
-
-
-async def _cancellations() -> int:
-    """Count how often this task was cancelled so far.
-
-    Ctrl-C cancels a task while it runs. Such a cancellation reaches the task where it waits next, and `asyncio.wait_for`
-    of Python 3.11 would lose it there. So it is raised here.
-
-    Raises:
-        CancelledError: when this task was cancelled and has not waited since.
-    """
-    task = asyncio.current_task()
-    if task is None:
-        return 0
-    count = task.cancelling()
-    if getattr(task, "_must_cancel", False):
-        await asyncio.sleep(0)
-    return count
-
-
-def _was_cancelled_since(count: int) -> bool:
-    """Tell whether this task was cancelled after that many times, whatever became of it."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > count

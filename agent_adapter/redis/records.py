@@ -16,19 +16,16 @@ from agent_adapter.contract.keys import Keys, Named
 from agent_adapter.contract.outcome import RUNS, Outcome, Reported, dump_outcome
 from agent_adapter.contract.receipt import Receipt
 from agent_adapter.contract.record import (
-    Asked,
     Fields,
     Recorded,
     decided,
     expect_written,
-    fields_sent,
     load_recorded,
     load_reported,
     milliseconds,
     moment,
     read_reported,
     read_resume,
-    read_sent_answer,
     reading,
 )
 from agent_adapter.contract.trace import TraceContext
@@ -47,21 +44,25 @@ from agent_adapter.receipts.answer import Verifier, proven
 from agent_adapter.receipts.question import Marks, sign_question
 from agent_adapter.receipts.statement import continuation_field
 from agent_adapter.redis.acts import (
+    Answer,
+    Change,
     Claim,
+    Stamp,
     ThreadClaim,
+    Word,
     exists,
     finish,
     go_on_with,
     publish,
     read,
     report,
+    run,
     stall,
     unknown,
     withdraw,
+    written,
 )
-from agent_adapter.redis.change import Answer, Change, Stamp, Word, run, written
-from agent_adapter.redis.private import Private, opened, opened_answer
-from agent_adapter.redis.scripts import Scripts, read_hashes
+from agent_adapter.redis.scripts import Private, Scripts, opened, read_hashes
 
 if TYPE_CHECKING:
     from securesystemslib.signer import Signer
@@ -309,7 +310,7 @@ class Records:
         if signature := await self._signed(interrupt, body):
             req["signature"] = signature
         if trace:
-            req |= {"traceparent": trace.parent, "tracestate": trace.state}
+            req["traceparent"] = trace.parent
         needed, state = self._continuation(interrupt.id, interrupt, body)
         req |= needed | {
             "body": Private(body, "body"),
@@ -382,29 +383,6 @@ class Records:
         if not req:
             raise unknown(self._keys.of(interrupt_id))
         return await self._record(interrupt_id, req, card, now)
-
-    def sent_answer(self, interrupt_id: str, asked: Asked, sent: str) -> Resume | None:
-        """Read the answer that came with a wake-up. `None` when there is none that counts: the record says more."""
-        try:
-            answer = opened_answer(self._scripts.cipher, interrupt_id, sent)
-            if self._verifier is None:
-                return read_sent_answer(interrupt_id, asked, answer)
-            return self._proven_answer(interrupt_id, asked, fields_sent(answer), self._verifier)
-        except AgentAdapterError:
-            return None
-
-    def _proven_answer(
-        self, interrupt_id: str, asked: Asked, card: Fields, verifier: Verifier
-    ) -> Resume | None:
-        with reading(interrupt_id):
-            interrupt = load_interrupt(card.get("body", ""))
-            if interrupt.id != interrupt_id or Asked.by(interrupt) != asked:
-                return None
-            proof = proven(interrupt, card, verifier, body=card["body"], now=time.time_ns() // 1_000_000)
-            if proof.fields.get("status") != "decided":
-                return None
-            resume = read_resume(interrupt, proof.fields, deadline=0, now=0, grace=self.grace)
-        return resume and resume.model_copy(update={"receipts": proof.receipts})
 
     async def withdraw(self, interrupt_id: str, reason: str) -> None:
         """Ask the bot to end a record."""

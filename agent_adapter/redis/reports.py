@@ -9,6 +9,7 @@ from agent_adapter.background import in_background
 from agent_adapter.contract.outcome import Outcome, Reported
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.redis.claims import patiently
+from agent_adapter.redis.pool import end_task
 
 logger = logging.getLogger(__name__)
 
@@ -16,8 +17,6 @@ WITHIN = 10.0
 """Seconds in which Redis has to accept a report. After that it is given up."""
 CLOSING = 2.0
 """Seconds that closing the client waits for reports that are on their way."""
-AT_ONCE = 500
-"""How many reports may be on their way."""
 
 
 class Reports:
@@ -46,18 +45,15 @@ class Reports:
         # A report that was sent just now has not started yet.
         await asyncio.sleep(0)
         if self._sending:
-            _, left = await asyncio.wait(self._sending, timeout=CLOSING)
-            for task in left:
-                task.cancel()
-                _note_lost(task.get_name(), "the client was closed before Redis answered")
-            await asyncio.gather(*left, return_exceptions=True)
+            await asyncio.wait(self._sending, timeout=CLOSING)
+        for task in list(self._sending):
+            _note_lost(task.get_name(), "the client was closed before Redis answered")
+            await end_task(task)
 
     def _start(self, key: str, outcome: Outcome, claim: str) -> None:
-        if len(self._sending) >= AT_ONCE:
-            return _note_lost(key, f"{AT_ONCE} other reports wait for Redis")
         task = in_background(self._deliver(key, outcome, claim), name=key)
         self._sending.add(task)
-        return task.add_done_callback(self._sending.discard)
+        task.add_done_callback(self._sending.discard)
 
     async def _deliver(self, key: str, outcome: Outcome, claim: str) -> None:
         interrupt_id, _, index = key.rpartition(":")

@@ -14,8 +14,7 @@ from agent_adapter.errors import (
     UnreadableContinuationError,
 )
 from agent_adapter.receipts.statement import continuation_field
-from agent_adapter.redis.acts import exists, says
-from agent_adapter.redis.change import (
+from agent_adapter.redis.acts import (
     ANYTHING,
     NOTHING,
     WHATEVER,
@@ -24,14 +23,15 @@ from agent_adapter.redis.change import (
     Stamp,
     Word,
     Words,
+    exists,
     note,
     run,
     same,
+    says,
     wake,
     written,
 )
-from agent_adapter.redis.private import Private
-from agent_adapter.redis.scripts import Scripts, fields_of
+from agent_adapter.redis.scripts import Private, Scripts, fields_of
 
 SET_ASIDE = "set_aside"
 """The note that says why workers do not resume this run by themselves."""

@@ -2,6 +2,9 @@
 
 A script starts with `local req, card = unpack(KEYS)` and `local id, reason = unpack(ARGV)`. Callers use these names, so the
 order of keys and arguments is written in one place only.
+
+What agents and people write is encrypted here, if there is a key, and nothing else knows of it: scripts move these texts, and
+neither read nor compare them but with what they were read as.
 """
 
 import copy
@@ -11,32 +14,28 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import resources
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias, TypeVar
 
 from redis.asyncio import Redis
-from redis.exceptions import NoScriptError, ResponseError
+from redis.exceptions import NoScriptError, RedisError, ResponseError
 
 from agent_adapter.cipher import MARK, Cipher
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import UnreadableRecordError
 from agent_adapter.redis.pipelined import Pipelined
-from agent_adapter.redis.private import Private, is_private
-from agent_adapter.redis.server_check import answered
+from agent_adapter.redis.server_check import explained
 
 AGENT_LUA = "agent_adapter.redis.lua"
 PRELUDE = "prelude"
-SHARED_SCRIPTS = ("read", "is_plain", "finish_work")
+SHARED_SCRIPTS = ("read", "finish_work")
 """Scripts that the agent's side and the bot share."""
-
-READ_ONLY = frozenset({"read", "is_plain"})
-"""Scripts that write nothing. So a user may run them on keys that it may only read, from Redis 7.0 on."""
 
 Sent: TypeAlias = str | int | float
 Value: TypeAlias = Sent | None
 Send: TypeAlias = Callable[..., Awaitable[Any]]
 """Sends the words of one command and gives its answer."""
+_T = TypeVar("_T")
 _NAMES = re.compile(r"^local ([\w\s,]+?) = unpack\((KEYS|ARGV)\b", re.MULTILINE)
-_DEFINED = re.compile(r"^local (?:function (\w+)|([\w, ]+) =)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -71,8 +70,8 @@ class Script:
         keys = [given[name] if name in given else names[name] for name in self.keys]
         args = [given[name] if name in given else names[name] for name in self.args]
         return (
-            [str(key) for key in (*keys, *more_keys) if key is not None],
-            [*("" if arg is None else arg for arg in args), *more],
+            [*map(str, filter(None, (*keys, *more_keys)))],
+            ["" if arg is None else arg for arg in (*args, *more)],
         )
 
     @cached_property
@@ -87,37 +86,71 @@ class Script:
 
 @cache
 def read_script(package: str, verb: str) -> Script:
-    """Read a script, with the paragraphs of the prelude that it uses."""
+    """Read a script, with the prelude before it."""
     own = _read(package, verb)
     names = {of: tuple(re.findall(r"\w+", listed)) for listed, of in _NAMES.findall(own)}
-    return Script(verb, _with_prelude(own), names.get("KEYS", ()), names.get("ARGV", ()))
+    text = f"{_read(AGENT_LUA, PRELUDE)}\n{own}"
+    return Script(verb, text, names.get("KEYS", ()), names.get("ARGV", ()))
 
 
-def _with_prelude(own: str) -> str:
-    """Put the paragraphs of the prelude that a script uses before it. Lua builds each function at every call."""
-    text, used = own, _words(own)
-    # A paragraph uses only what is defined before it.
-    for paragraph, defined, words in reversed(_prelude()):
-        if defined & used:
-            text, used = f"{paragraph}\n\n{text}", used | words
-    return text
+_WORDS_BEFORE = {
+    "body": 0, "withdraw": 0, "stalled": 0, "reason": 0, "again": 0, "d": 0, "sticky_grant": 0,
+    "outcome": 1, "sticky_uses": 1, "proposal": 4, "vote": 3,
+}  # fmt: skip
+"""The fields of a record that hold such a text, and how many words stand before it."""
+_OF_LINES = {"sticky_uses"}
+"""The fields that hold one text in each line."""
 
 
-@cache
-def _prelude() -> list[tuple[str, frozenset[str], frozenset[str]]]:
-    """Read each paragraph of the prelude, the names that it defines, and all of its words."""
-    return [
-        (paragraph, _defined(paragraph), _words(paragraph))
-        for paragraph in _read(AGENT_LUA, PRELUDE).split("\n\n")
-    ]
+class Private(str):
+    """An argument of a script that agents or people wrote, or that quotes them. Without a key it is sent as it is."""
+
+    __slots__ = ("field", "record", "words")
+    field: str
+    record: str
+    words: int
+
+    def __new__(cls, text: str, field: str, *, record: str = "", words: int = 0) -> Self:
+        """Mark a text.
+
+        Args:
+            text: The text.
+            field: The field that the script keeps it in.
+            record: The record that the script keeps it in, if it is not the one that the script is about.
+            words: How many words at its beginning stay as they are, because scripts read them.
+        """
+        made = super().__new__(cls, text)
+        made.field, made.record, made.words = field, record, words
+        return made
 
 
-def _defined(lua: str) -> frozenset[str]:
-    return frozenset(name for names in _DEFINED.findall(lua) for name in re.findall(r"\w+", " ".join(names)))
+def opened(cipher: Cipher, record: str, fields: Mapping[str, str]) -> dict[str, str]:
+    """Decrypt a hash of a record.
+
+    A text that is not encrypted is read as well: it is from before there was a key.
+
+    Raises:
+        LockedRecordError: as `Cipher.open`.
+    """
+    return {
+        name: _opened(cipher, record, name, text) if MARK in text else text for name, text in fields.items()
+    }
 
 
-def _words(lua: str) -> frozenset[str]:
-    return frozenset(re.findall(r"\w+", re.sub("--.*", "", lua)))
+def _opened(cipher: Cipher, record: str, name: str, text: str) -> str:
+    kind = name.partition(":")[0]
+    if kind not in _WORDS_BEFORE:
+        return text
+    found = []
+    for line in text.split("\n") if kind in _OF_LINES else [text]:
+        *words, said = line.split(" ", _WORDS_BEFORE[kind])
+        found.append(" ".join((*words, cipher.open(said, record=record, field=name))))
+    return "\n".join(found)
+
+
+def words_before(field: str) -> int | None:
+    """Count the words before what is private in a field, which everybody can read. `None` where nothing is private."""
+    return _WORDS_BEFORE.get(field.partition(":")[0])
 
 
 class Scripts:
@@ -142,15 +175,13 @@ class Scripts:
         found = [read_script(package, verb) for verb in _verbs(package)]
         found += [read_script(AGENT_LUA, verb) for verb in SHARED_SCRIPTS]
         self._scripts = {script.verb: script for script in found}
-        self._knows_read_only = True
-        """Whether this server has EVALSHA_RO: Redis 6.2 does not, nor users that may read only some keys."""
         self.write: Send | None = None
-        """Sends what writes something, in place of the pool."""
+        """Sends each script, in place of the pool."""
         self.pipelined = pipelined
         """Sends them over one connection, until something is wrong with it."""
 
     def written_by(self, write: Send) -> "Scripts":
-        """Return the same scripts, where `write` sends those that write something."""
+        """Return the same scripts, sent by `write`."""
         scripts = copy.copy(self)
         scripts.write, scripts.pipelined = write, None
         return scripts
@@ -168,67 +199,59 @@ class Scripts:
 
         Raises:
             ServerUnreachableError: after the retries of the pool.
-            ServerRefusesError: when something else has overwritten a key that the script needs.
+            ServerRefusesError: when somebody has to change something first.
             UnreadableRecordError: when the answer is not UTF-8 text.
         """
         script = self._scripts[verb]
         keys, values = script.call(names, given, more, more_keys)
-        args = await self._closed(values, names)
-        if self.pipelined and (
-            sent := self.pipelined.send(self._word(script), script.sha, len(keys), *keys, *args)
-        ):
+        if self._encrypts:
+            values = [self._encrypted(each, names) if isinstance(each, Private) else each for each in values]
+        line = self.pipelined
+        if line and (sent := line.send("EVALSHA", script.sha, len(keys), *keys, *values)):
             answer = await sent
             if not isinstance(answer, Exception):
                 return answer
-        return await self._run(script, keys, args)
-
-    async def _closed(self, values: Sequence[Sent], names: Mapping[str, str]) -> Sequence[Sent]:
-        """Encrypt what is private. What belongs to a question that was asked without encryption stays readable to its agent."""
-        if not self._encrypts:
-            return values
-        of_record = any(isinstance(value, Private) and value and is_private(value.field) for value in values)
-        is_plain = of_record and await self._is_plain(names["id"])
-        return [
-            self._encrypted(value, names)
-            if isinstance(value, Private) and not (is_plain and is_private(value.field))
-            else value
-            for value in values
-        ]
-
-    async def _is_plain(self, interrupt_id: str) -> bool:
-        return bool(await self("is_plain", self._keys.of(interrupt_id), mark=MARK))
+        try:
+            return await answered(
+                self._evaluate(script, len(keys), *keys, *values), self._redis, self.address
+            )
+        except UnicodeDecodeError as error:
+            raise UnreadableRecordError(
+                f"{names.get('id', verb)}: the stored value is not UTF-8 text"
+            ) from error
 
     def _encrypted(self, value: Private, names: Mapping[str, str]) -> str:
         *words, text = value.split(" ", value.words)
         closed = self.cipher.close(text, record=value.record or names["id"], field=value.field)
         return " ".join((*words, closed))
 
-    async def _run(self, script: Script, keys: Sequence[str], args: Sequence[Sent]) -> Any:
-        call = self._evaluate(script, len(keys), *keys, *args)
-        try:
-            return await answered(call, self._redis, self._keys, self.address)
-        except UnicodeDecodeError as error:
-            raise UnreadableRecordError(f"{keys[0]}: the stored value is not UTF-8 text") from error
-
-    def _word(self, script: Script) -> str:
-        return "EVALSHA_RO" if self._knows_read_only and script.verb in READ_ONLY else "EVALSHA"
-
     async def _evaluate(self, script: Script, count: int, *keys_and_args: Sent) -> Any:
-        if self.write and script.verb not in READ_ONLY:
+        if self.write:
             # Whole, because what waits for more than the answer has no time to send it twice.
             return await self.write("EVAL", script.text, count, *keys_and_args)
         send: Send = self._redis.execute_command
-        word = self._word(script)
         try:
-            return await send(word, script.sha, count, *keys_and_args)
+            return await send("EVALSHA", script.sha, count, *keys_and_args)
         except NoScriptError:
             # One request loads and runs it. redis-py itself sends two, and a server may restart in between.
-            return await send(word.replace("SHA", ""), script.text, count, *keys_and_args)
-        except ResponseError as error:
-            if word == "EVALSHA" or "unknown command" not in str(error):
-                raise
-            self._knows_read_only = False
-            return await self._evaluate(script, count, *keys_and_args)
+            return await send("EVAL", script.text, count, *keys_and_args)
+
+
+async def answered(call: Awaitable[_T], redis: Redis, address: str) -> _T:
+    """Await the answer to a command.
+
+    Raises:
+        ServerUnreachableError: when Redis does not answer.
+        ServerRefusesError: when somebody has to change something first.
+        ServerFailedError: when only this command fails.
+    """
+    try:
+        return await call
+    except (RedisError, OSError) as error:
+        if isinstance(error, ResponseError):
+            # After a failover the address may lead to another server, but open connections lead to the old one.
+            await redis.connection_pool.disconnect(inuse_connections=False)
+        raise explained(address, error) from error
 
 
 async def read_hashes(

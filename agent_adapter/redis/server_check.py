@@ -1,15 +1,14 @@
 """Which Redis servers can keep approvals, and what each refusal of a server means."""
 
 import re
-from collections.abc import Awaitable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from ipaddress import ip_address
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import urlsplit
 
 from redis.asyncio import Redis
 from redis.asyncio.sentinel import MasterNotFoundError
-from redis.client import NEVER_DECODE
 from redis.exceptions import (
     AskError,
     AuthenticationError,
@@ -25,7 +24,6 @@ from redis.exceptions import (
     TryAgainError,
 )
 
-from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import (
     AgentAdapterError,
     ServerFailedError,
@@ -34,8 +32,6 @@ from agent_adapter.errors import (
     ServerUnsuitableError,
 )
 from agent_adapter.redis.address import is_cluster
-
-_T = TypeVar("_T")
 
 _OF_SEVERAL = ("redis+", "rediss+")
 """How addresses of Sentinels and of a cluster begin."""
@@ -84,7 +80,6 @@ FOR_GOOD = {
     ),
     "NOAUTH": "wants a user and a password: put them into the address, redis://user:password@host:6379/0",
     "WRONGPASS": "refuses the user or the password of this address: correct them",
-    "HELLO": "is too old, or a proxy: it does not know HELLO. 6.2 or newer (or Valkey) is needed: upgrade it",
     "NODATABASE": (
         "has no database of the number in the address: write redis://host:6379/0, or raise `databases` in the server's "
         "configuration"
@@ -183,26 +178,6 @@ def code_of(error: BaseException | None) -> str:
     return found[0] if found else ""
 
 
-async def answered(call: Awaitable[_T], redis: Redis, keys: Keys, address: str) -> _T:
-    """Await the answer to a command.
-
-    Raises:
-        ServerUnreachableError: when Redis does not answer.
-        ServerRefusesError: when somebody has to change something first, or has overwritten a key that all records share.
-        ServerFailedError: when only this command fails.
-    """
-    try:
-        return await call
-    except (RedisError, OSError) as error:
-        if isinstance(error, ResponseError):
-            # After a failover the address may lead to another server, but open connections lead to the old one.
-            await redis.connection_pool.disconnect(inuse_connections=False)
-        failure = explained(address, error)
-        if isinstance(failure, ServerFailedError):
-            await check_keys(redis, keys, address)
-        raise failure from error
-
-
 async def check_server(redis: Redis, address: str) -> list[str]:
     """Refuse a Redis that cannot keep approvals; return warnings about a Redis that may lose them.
 
@@ -221,55 +196,10 @@ async def read_info(redis: Redis, *sections: str) -> dict[str, Any]:
     try:
         found: dict[str, Any] = await redis.info(*sections)
     except ResponseError as error:
-        is_withheld = isinstance(error, NoPermissionError) or "unknown command" in str(error)
-        # This is about the connection: such a server says nothing about anything.
-        if not is_withheld or code_of(error) == "HELLO":
+        if not isinstance(error, NoPermissionError) and "unknown command" not in str(error):
             raise
         return {}
     return found
-
-
-async def check_keys(redis: Redis, keys: Keys, address: str) -> None:
-    """Refuse a namespace in which something else has overwritten a key that all records share.
-
-    Keys that this user may not read are left to those who may read them.
-
-    Raises:
-        ServerUnreachableError: when it does not answer.
-        ServerRefusesError: naming the key and the cure.
-    """
-    shared = keys.shared()
-    counters = [key for key, kind in shared.items() if kind == "string"]
-    with explaining(address):
-        async with redis.pipeline(transaction=False) as asking:
-            for key in shared:
-                asking.execute_command("TYPE", key)
-            for key in counters:
-                # For a key of another type, MGET returns nothing and no error.
-                asking.execute_command("MGET", key, **{NEVER_DECODE: True})
-            answers = [_seen(answer) for answer in await asking.execute(raise_on_error=False)]
-    kinds, numbers = answers[: len(shared)], answers[len(shared) :]
-    wrong = [
-        (key, f"is a {found} and should be a {kind}")
-        for (key, kind), found in zip(shared.items(), kinds, strict=True)
-        if found not in {kind, "none", None}
-    ] + [
-        (key, "does not hold a number")
-        for key, number in zip(counters, numbers, strict=True)
-        if number and number[0] is not None and not number[0].isdigit()
-    ]
-    for key, what in wrong[:1]:
-        raise ServerRefusesError(
-            f"Redis at {address}: the key {key} was overwritten: it {what}. Stop what else writes to this Redis, "
-            f"then restore the key from a backup, or delete it (DEL {key})"
-        )
-
-
-def _seen(answer: Any) -> Any:
-    """Return an answer, or `None` if this user may not see it."""
-    if isinstance(answer, Exception) and not isinstance(answer, NoPermissionError):
-        raise answer
-    return None if isinstance(answer, Exception) else answer
 
 
 def judge_server(info: dict[str, Any], address: str) -> list[str]:

@@ -11,8 +11,7 @@ async def test_agent_keeps_the_file_when_told_so():
     assert "keep" in result["messages"][-1].text
 """
 
-from agent_adapter.testing.client import InMemoryApprovalClient
-from agent_adapter.testing.memory import POLICY, REVIEWER
+from agent_adapter.testing.memory import POLICY, REVIEWER, InMemoryApprovalClient
 from agent_adapter.testing.reviewers import (
     Answer,
     Reviewer,

@@ -1,22 +1,34 @@
-"""What the agent's script does in Redis, done in the memory of one process."""
+"""An `ApprovalClient` without Redis and Slack: a memory does what the script of the agent does in Redis, and a reviewer decides."""
 
 import re
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from itertools import chain
-from typing import Any, Literal
+from typing import Any, Self
 
 from agent_adapter.cipher import Cipher
-from agent_adapter.contract.hitl import HITLRequest
+from agent_adapter.client import ApprovalClient
+from agent_adapter.contract.hitl import ActionRequest, Decision, HITLRequest, ReviewConfig
 from agent_adapter.contract.identity import action_fingerprints
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.keys import Keys
+from agent_adapter.contract.outcome import Outcome, dump_outcome
 from agent_adapter.contract.record import dump_recorded
-from agent_adapter.contract.wire import load_interrupt
+from agent_adapter.contract.wire import agent_name, load_interrupt
 from agent_adapter.dialects.answers import check_answers
+from agent_adapter.errors import AgentAdapterError, WrongArgumentError
+from agent_adapter.expected import kind_of
+from agent_adapter.receipts.ring import Ring
+from agent_adapter.redis.claims import Claims
+from agent_adapter.redis.records import Record, Records
+from agent_adapter.redis.replies import Waits, Watch
+from agent_adapter.redis.runs import Runs
 from agent_adapter.redis.scripts import Scripts, Value
 from agent_adapter.testing.reviewers import Reviewer
+from agent_adapter.testing.signing import Signing
 
 REVIEWER = "U0REVIEWER"
 """`decided_by` in the records of a `Resume`."""
@@ -37,7 +49,6 @@ class Memory(Scripts):
         """The ids of all records, in their order."""
         self._hashes: dict[str, dict[str, str]] = defaultdict(dict)
         self._texts: dict[str, str] = {}
-        self._owed: dict[str, int] = {}
         self._notes: list[tuple[str, str]] = []
 
     async def __call__(
@@ -57,8 +68,6 @@ class Memory(Scripts):
             case "read":
                 card = str(given.get("card", names["card"]))
                 return [_flat(self._hashes[names["req"]]), _flat(self._hashes[card]), now()]
-            case "finish_work":
-                return self._finish_work(*words)
         raise KeyError(verb)
 
     def interrupt(self, interrupt_id: str) -> Interrupt:
@@ -114,8 +123,6 @@ class Memory(Scripts):
         command, key, *rest = words
         if command.startswith("H"):
             return _of_hash(command, self._hashes[key], rest)
-        if command.startswith("Z"):
-            return self._of_owed(command, rest)
         match command:
             case "GET":
                 return self._texts.get(key)
@@ -132,28 +139,6 @@ class Memory(Scripts):
                 self._take_notes()
         return None
 
-    def _of_owed(self, command: str, rest: Sequence[str]) -> Any:
-        match command:
-            case "ZSCORE":
-                return self._owed.get(rest[0])
-            case "ZADD":
-                self._owed[rest[1]] = int(rest[0])
-            case "ZREM":
-                self._owed.pop(rest[0], None)
-            case "ZRANGEBYSCORE":
-                return self._due(int(rest[1]), *map(int, rest[-2:]))
-        return None
-
-    def _due(self, at: int, first: int, count: int) -> list[Any]:
-        """Name the runs that are due. People decide while no process waits."""
-        found: list[Any] = []
-        for id in [id for id, due in self._owed.items() if due <= at][first : first + count]:
-            self.decide(id)
-            req = self._hashes[self.keys.req(id)]
-            if "resumed" not in req and int(req.get("claim_until", 0)) <= at:
-                found += (id, self._owed[id])
-        return found
-
     def _take_notes(self) -> None:
         """Do what a bot does with the notes of an agent."""
         for event, id in self._notes:
@@ -163,17 +148,7 @@ class Memory(Scripts):
                 card["policy"] = POLICY
             elif event == "withdraw_asked":
                 card |= {"status": "withdrawn", "reason": req["withdraw"]}
-            if event in {"published", "continued"} and "needs" in req:
-                self._owed[id] = now()
         self._notes.clear()
-
-    def _finish_work(self, id: str, lease: str, again_in: int | Literal[""]) -> None:
-        if str(self._owed.get(id)) != lease:
-            return
-        if again_in == "":
-            del self._owed[id]
-        else:
-            self._owed[id] = now() + again_in
 
 
 def _of_hash(command: str, fields: dict[str, str], rest: Sequence[str]) -> Any:
@@ -215,3 +190,96 @@ def _is_as_expected(expected: str, found: Any) -> bool:
 def now() -> int:
     """Return the time in the store's milliseconds."""
     return int(time.time() * 1000)
+
+
+LEASE = 30_000
+"""Milliseconds that a claim holds until it is renewed."""
+
+
+class InMemoryApprovalClient(ApprovalClient):
+    """An `ApprovalClient` that keeps its records in memory and asks a reviewer of the test.
+
+    Every verb is that of the real client, over a memory in place of Redis. The reviewer is called during `wait`, once for each
+    action. If it returns `None`, the deadline passes at once.
+
+    Args:
+        reviewer: Decides each action, for example a `ScriptedReviewer`.
+        agent: The name of the agent.
+    """
+
+    def __init__(self, reviewer: Reviewer, *, agent: str = "test") -> None:
+        if not callable(reviewer):
+            cure = "pass a reviewer, as in ScriptedReviewer({'pay': approve()})"
+            raise WrongArgumentError(f"reviewer: this is {kind_of(reviewer)}: {cure}")
+        self.agent = agent_name(agent)
+        self.reviewer = reviewer
+        self._memory = Memory(self._decide)
+        self._records = self._kept = _Records(self._memory, agent)
+        self._replies = _Waits(self._memory)
+        self._claims = Claims(self._records, lease=LEASE)
+        self.runs = Runs(self._memory, self._memory.keys, Cipher(), agent=agent)
+        """What is noted about runs. None is owed to a worker: test one with a Redis."""
+        self._verifier = None
+        self._withdrawals = set()
+
+    def _decide(self, action: ActionRequest, config: ReviewConfig) -> Decision | None:
+        # A test may have replaced its reviewer.
+        return self.reviewer(action, config)
+
+    @property
+    def ring(self) -> Ring:
+        """The public keys for `@requires_receipt` in a test. From the first reading on, approved calls have receipts."""
+        self._kept.signing = self._kept.signing or Signing()
+        return self._kept.signing.ring
+
+    @property
+    def asked(self) -> tuple[Interrupt, ...]:
+        """All questions, in order; each has its actions in `request`, its channel in `route`, and its `context`."""
+        return tuple(map(self._memory.interrupt, self._memory.asked))
+
+    async def __aenter__(self) -> Self:
+        """Do nothing: there is no connection."""
+        return self
+
+    async def close(self) -> None:
+        """Do nothing: there is no connection."""
+
+    def report_later(self, key: str, outcome: Outcome, *, claim: str) -> None:
+        """Keep what became of a call at once. See `ApprovalClient.report_later`."""
+        interrupt_id, _, index = key.rpartition(":")
+        with suppress(AgentAdapterError):
+            self._memory.keep_outcome(interrupt_id, index, dump_outcome(outcome), claim=claim)
+
+
+class _Records(Records):
+    """Records with receipts, where a test wants them."""
+
+    signing: Signing | None = None
+
+    def __init__(self, memory: Memory, agent: str) -> None:
+        super().__init__(memory, memory.keys, process=agent, grace=0, state_cipher=Cipher())
+        self._memory = memory
+
+    async def take(self, interrupt_id: str, owner: str, lease: int) -> tuple[Record, int]:
+        self._memory.decide(interrupt_id)
+        return await super().take(interrupt_id, owner, lease)
+
+    async def _record(self, interrupt_id: str, *read: Any) -> Record:
+        record = await super()._record(interrupt_id, *read)
+        resume = record.resume()
+        if resume is None or self.signing is None:
+            return record
+        deadline = int(record.deadline.timestamp() * 1000)
+        return replace(record, receipts=self.signing.receipts(record.interrupt, resume, deadline))
+
+
+class _Waits(Waits):
+    """Waits that have their answer when they begin."""
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__()
+        self._memory = memory
+
+    def watch(self, interrupt_id: str) -> Watch:
+        self._memory.decide(interrupt_id)
+        return super().watch(interrupt_id)

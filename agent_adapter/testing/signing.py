@@ -7,7 +7,8 @@ from agent_adapter.contract.hitl import ApproveDecision, Decision, EditDecision
 from agent_adapter.contract.identity import slots
 from agent_adapter.contract.interrupt import Interrupt, Resume
 from agent_adapter.contract.receipt import Receipt
-from agent_adapter.contract.wire import dump_decision, dump_interrupt
+from agent_adapter.contract.record import dump_decision
+from agent_adapter.contract.wire import dump_interrupt
 from agent_adapter.receipts.dsse import dump_envelope
 from agent_adapter.receipts.ring import Ring, RingKey
 from agent_adapter.receipts.signer import new_signer, public_of

@@ -9,7 +9,7 @@ from agent_adapter.background import in_background
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.interrupt import Decided, Source
-from agent_adapter.contract.wire import dump_decision
+from agent_adapter.contract.record import dump_decision
 from agent_adapter.dialects import by_name
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.redis.pool import end_task

@@ -18,7 +18,7 @@ from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import moment, reading
 from agent_adapter.contract.wire import MAX_LIFE
 from agent_adapter.errors import UnreadableRecordError
-from agent_adapter.redis.server_check import answered
+from agent_adapter.redis.scripts import answered
 from bot.domain.seal import Seal
 
 logger = logging.getLogger(__name__)
@@ -162,7 +162,7 @@ class KeyRing:
         return int(seconds) * 1000 + int(microseconds) // 1000
 
     async def _ask(self, command: Any) -> Any:
-        return await answered(command, self._redis, self._keys, self._address)
+        return await answered(command, self._redis, self._address)
 
 
 def _hashed(secret: str) -> str:

@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from agent_adapter.contract.hitl import Decision, WireModel, first_problem
 from agent_adapter.contract.interrupt import Context, DecisionRecord, Link, OnExpiry, Status
 from agent_adapter.contract.names import Claim
-from agent_adapter.contract.wire import MAX_LIFE, MIN_LIFE, dump_decision
+from agent_adapter.contract.record import dump_decision
+from agent_adapter.contract.wire import MAX_LIFE, MIN_LIFE
 from agent_adapter.dialects import DIALECTS
 from agent_adapter.errors import InvalidRequestError
 from bot.policy.values import meant

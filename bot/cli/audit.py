@@ -21,7 +21,6 @@ from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import AgentAdapterError, InvalidRequestError
 from agent_adapter.redis.address import address_of
 from agent_adapter.redis.pool import open_redis
-from agent_adapter.redis.server_check import check_keys
 from bot.cli.exits import fail, plain_errors
 from bot.domain.audit_entry import AuditEntry
 from bot.domain.audit_export import COLUMNS, cells_of, json_line, neutral, ocsf_line
@@ -195,7 +194,6 @@ async def opened_trail() -> AsyncIterator[AuditStore]:
         keeps_bytes=True,
         credentials=access.redis_credentials,
     ) as redis:
-        await check_keys(redis, keys, address)
         cipher = Cipher.parse(access.record_key)
         yield AuditStore(redis, keys, access.audit_dir or None, address=address, cipher=cipher)
 

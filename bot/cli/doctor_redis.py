@@ -11,7 +11,7 @@ from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import AgentAdapterError, LockedRecordError
 from agent_adapter.redis.address import address_of, is_cluster
 from agent_adapter.redis.pool import SCHEMA, another_schema, known_replicas, open_redis
-from agent_adapter.redis.server_check import FOR_NOW, check_keys, explained, judge_server, read_info, unsaid
+from agent_adapter.redis.server_check import FOR_NOW, explained, judge_server, read_info, unsaid
 from bot.cli.finding import Finding
 from bot.jobs.quarantine import Failing, Quarantine
 from bot.runtime.host_clock import apart
@@ -61,7 +61,6 @@ async def examine_redis(settings: Settings | Access) -> list[Finding]:
 
 async def _namespace(redis: Redis, settings: Settings | Access, address: str) -> list[Finding]:
     namespace, keys = settings.namespace, Keys(settings.namespace)
-    await check_keys(redis, keys, address)
     meta: Any = await redis.hgetall(keys.meta)
     if another := another_schema(meta, namespace):
         return [Finding("fail", "schema", another)]

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agent_adapter.contract.arguments import encode
+from agent_adapter.contract.arguments import digest, encode
 from agent_adapter.contract.hitl import (
     ActionRequest,
     ApproveDecision,
@@ -13,7 +13,6 @@ from agent_adapter.contract.hitl import (
     RejectDecision,
     RespondDecision,
 )
-from agent_adapter.contract.identity import digest
 from bot.domain.action import Action, once
 from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Approval, Published

@@ -6,13 +6,14 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, TypeVar, get_args
 
-from agent_adapter.contract.arguments import decode, encode
+from agent_adapter.contract.arguments import DIGEST_LENGTH, decode, encode
 from agent_adapter.contract.hitl import WireModel
-from agent_adapter.contract.identity import DIGEST_LENGTH, action_fingerprints
+from agent_adapter.contract.identity import action_fingerprints
 from agent_adapter.contract.outcome import Reported
 from agent_adapter.contract.record import (
     SIGNED,
     Fields,
+    dump_decision,
     load_recorded,
     milliseconds,
     moment,
@@ -20,7 +21,7 @@ from agent_adapter.contract.record import (
     reading,
 )
 from agent_adapter.contract.trace import TraceContext
-from agent_adapter.contract.wire import dump_decision, load_decision, load_interrupt, to_model
+from agent_adapter.contract.wire import load_decision, load_interrupt, to_model
 from agent_adapter.errors import InvalidRequestError
 from bot.domain.admission import Admission, Again, Place, Terms, Told
 from bot.domain.approval import Approval, Assignment, CardStatus, Published

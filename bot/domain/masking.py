@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from math import log2
 from typing import Any
 
-from agent_adapter.contract.arguments import encode
-from agent_adapter.contract.identity import digest
+from agent_adapter.contract.arguments import digest, encode
 from bot.sentences import in_text
 
 _SHORTEST = 3

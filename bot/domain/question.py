@@ -8,7 +8,8 @@ from base64 import urlsafe_b64encode
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from agent_adapter.contract.identity import digest, slots
+from agent_adapter.contract.arguments import digest
+from agent_adapter.contract.identity import slots
 from bot.domain.action import Action
 from bot.domain.admission import Terms
 from bot.domain.approval import Approval

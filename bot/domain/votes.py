@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from agent_adapter.contract.arguments import encode
+from agent_adapter.contract.arguments import digest, encode
 from agent_adapter.contract.hitl import Decision, EditDecision, RespondDecision, WireModel
-from agent_adapter.contract.identity import digest
 from agent_adapter.contract.outcome import RUNS
 from bot.domain.admission import Admission, Terms
 

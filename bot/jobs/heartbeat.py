@@ -12,7 +12,6 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.loops import Loop
 from agent_adapter.redis.server_check import (
-    check_keys,
     explaining,
     judge_server,
     read_info,
@@ -144,7 +143,6 @@ class Heartbeat:
         self.health.warn("redis", "; ".join(judge_server(info, address)))
         # While no click can be confirmed, Slack shows each as failed.
         self.health.warn("durability", missing_on(info, self.store.durability))
-        await check_keys(self.redis, self.store.keys, address)
 
     async def _count(self, at: int) -> None:
         self.owed = await self.store.owed()

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from agent_adapter.contract.identity import digest
+from agent_adapter.contract.arguments import digest
 from agent_adapter.contract.interrupt import Interrupt
 from bot.domain.approval import Approval
 from bot.store.connected import WITHIN

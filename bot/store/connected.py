@@ -13,8 +13,7 @@ from agent_adapter.cipher import Cipher
 from agent_adapter.contract.keys import Keys, Named
 from agent_adapter.errors import ServerFailedError, ServerUnreachableError
 from agent_adapter.redis.pool import pipelined
-from agent_adapter.redis.scripts import Scripts, Sent
-from agent_adapter.redis.server_check import answered
+from agent_adapter.redis.scripts import Scripts, Sent, answered
 from bot.domain.errors import StoreUnavailableError
 from bot.domain.seal import Seal
 from bot.runtime.lateness import blaming
@@ -131,6 +130,6 @@ class Connected:
     async def _guarded(self, call: object) -> Any:
         try:
             # redis-py types commands as sync or async.
-            return await answered(cast("Awaitable[Any]", call), self._redis, self.keys, self._address)
+            return await answered(cast("Awaitable[Any]", call), self._redis, self._address)
         except UnicodeDecodeError as error:
             raise ServerFailedError("what is stored in Redis is not UTF-8 text") from error

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 from agent_adapter.errors import LockedRecordError
-from agent_adapter.redis.private import Private
+from agent_adapter.redis.scripts import Private
 from bot.domain.drafts import Draft
 from bot.domain.errors import StoreUnavailableError
 from bot.store.connected import WITHIN, Connected

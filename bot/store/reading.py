@@ -14,8 +14,7 @@ from agent_adapter.errors import (
     UnreadableRecordError,
 )
 from agent_adapter.receipts.answer import Verifier
-from agent_adapter.redis.private import opened
-from agent_adapter.redis.scripts import fields_of
+from agent_adapter.redis.scripts import fields_of, opened
 from bot.domain.approval import Approval, Published
 from bot.domain.codec import read_state, size_of
 from bot.domain.transitions import Change, Entry

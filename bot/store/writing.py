@@ -5,8 +5,7 @@ from datetime import datetime
 from typing import TypeAlias
 
 from agent_adapter.contract.record import unix_milliseconds
-from agent_adapter.redis.private import Private, words_before
-from agent_adapter.redis.scripts import Sent, Value
+from agent_adapter.redis.scripts import Private, Sent, Value, words_before
 from bot.domain.transitions import Change, Entry, Line, Stamp, Text
 from bot.store.connected import WITHIN, Connected, flat
 from bot.store.sealed import is_fact, sealed_deadline

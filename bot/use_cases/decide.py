@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
+from agent_adapter.contract.arguments import digest
 from agent_adapter.contract.hitl import Decision, EditDecision
-from agent_adapter.contract.identity import digest
 from agent_adapter.contract.outcome import RUNS
 from agent_adapter.contract.record import dump_recorded, unix_milliseconds
 from agent_adapter.errors import SigningError

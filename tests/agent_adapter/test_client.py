@@ -258,35 +258,6 @@ async def only_waits(store):
     return len(found) > 1 and all("b" in each["flags"] or int(each["idle"]) >= 1 for each in found)
 
 
-@pytest.mark.parametrize("is_left_to_a_worker", [False, True])
-async def test_a_review_that_waits_while_its_client_closes_is_withdrawn(
-    redis_url, store, is_left_to_a_worker
-):
-    """Nobody could find its answer; one that a worker goes on with stays open. No connection is left open."""
-    others = await connections(store)
-    continuation = left() if is_left_to_a_worker else None
-    async with an_agent(redis_url) as client:
-        asking = asyncio.create_task(client.review(batch("a"), continuation=continuation))
-        (interrupt_id,) = await eventually(partial(ids, store))
-        await eventually(partial(only_waits, store))
-
-    with pytest.raises(AgentAdapterError, match="the client was closed while it waited"):
-        await asking
-    asked = (await store.load(interrupt_id)).withdraw_asked
-    assert asked == (None if is_left_to_a_worker else "The program that asked does not wait any more.")
-    assert await connections(store) == others
-
-
-async def test_a_question_that_comes_after_its_withdrawal_is_withdrawn(redis_url, store):
-    """Its connection may be slower than the one of the withdrawal. The cancelled call does not wait for it."""
-    async with an_agent(redis_url) as client, an_agent(redis_url) as slow:
-        question = client.interrupt(batch("a"))
-        await client.withdraw_cancelled(question.id, reason="Nobody waits.")
-        await slow.publish(question)
-
-    assert (await store.load(question.id)).withdraw_asked == "Nobody waits."
-
-
 async def test_a_decision_that_leaves_others_open_makes_a_wait_read_nothing(client, store):
     """`wait` reads the record when it begins and when all is decided, however many decisions there are."""
     interrupt_id = await client.publish(client.interrupt(batch("a", "b", "c")))
@@ -318,8 +289,8 @@ async def requests_of(redis):
     return found["cmdstat_evalsha"]["calls"] - found["cmdstat_evalsha"]["failed_calls"] + told["calls"]
 
 
-async def test_a_wait_gets_the_answer_with_its_wake_up(client, store):
-    """From the decision to the agent it takes no request but the decision's own; the answer is whole."""
+async def test_a_review_goes_on_with_one_request_after_its_decision(client, store):
+    """The claim reads what was decided: nobody reads the record before it."""
     interrupt = client.interrupt(batch("a"))
     interrupt_id = await client.publish(interrupt)
     await admit(store, interrupt_id)
@@ -328,24 +299,39 @@ async def test_a_wait_gets_the_answer_with_its_wake_up(client, store):
         open_redis(url_of(client)) as redis,
         asyncio.timeout(30),
     ):
-        waiting = await waiting_for(unhurried, store, interrupt_id)
+        reviewing = unhurried.reviewing(interrupt)
+        entering = asyncio.create_task(reviewing.__aenter__())
         await client.close()
+        await eventually(partial(only_waits, store))
         await redis.config_resetstat()
         (fingerprint,) = action_fingerprints(interrupt.request)
         await record_by_hand(store, interrupt_id, RejectDecision(message="no: ö"), fingerprint)
-        said = await waiting
+        said = await entering
 
-        assert await requests_of(redis) == 1
-        assert said == (await unhurried.record(interrupt_id)).resume()
+        # Two of them are the decision's own.
+        assert await requests_of(redis) == 3
+        assert said.decisions[0].message == "no: ö"
+        await reviewing.__aexit__(None, None, None)
 
 
-async def test_an_answer_that_is_too_long_for_a_wake_up_is_read(client, store):
-    """A wake-up that carries no answer sends the waiter to the record."""
-    interrupt_id = await asked(client, store)
-    waiting = await waiting_for(client, store, interrupt_id)
-    await decide(store, interrupt_id, 0, RejectDecision(message="long " * 2_000))
+async def test_a_wake_up_that_is_not_true_ends_no_review(client, store):
+    """Whoever writes to Redis can say that something is decided. The claim says that it is not, and people are waited for."""
+    interrupt = client.interrupt(batch("a"))
+    await client.publish(interrupt)
+    await admit(store, interrupt.id)
+    reviewing = asyncio.create_task(first_of(client.reviewing(interrupt)))
+    await until(lambda: interrupt.id in client._replies._waiting)
 
-    assert (await waiting).decisions[0].message == "long " * 2_000
+    replies = store.keys.replies(client._records.process)
+    await store._redis.xadd(replies, {"id": interrupt.id, "status": "decided"})
+    await decide(store, interrupt.id, 0, RejectDecision(message="no"))
+
+    assert (await reviewing).decisions[0].message == "no"
+
+
+async def first_of(reviewing):
+    async with reviewing as resume:
+        return resume
 
 
 async def test_a_decision_in_a_wake_up_about_another_call_is_refused(client, store):
@@ -356,20 +342,6 @@ async def test_a_decision_in_a_wake_up_about_another_call_is_refused(client, sto
 
     with pytest.raises(DecisionNotAllowedError, match="another call"):
         await waiting
-
-
-async def test_an_answer_does_not_outlive_its_record_among_the_replies(client, store):
-    """What was told with a wake-up is gone at the next look; the stream stays, since it says that this process lives."""
-    interrupt_id = await asked(client, store)
-    waiting = await waiting_for(client, store, interrupt_id)
-    await decide(store, interrupt_id, 0, RejectDecision(message="between us"))
-    await waiting
-    replies = store.keys.replies(client._records.process)
-
-    async with open_redis(url_of(client)) as redis, asyncio.timeout(30):
-        while await redis.xlen(replies):
-            await asyncio.sleep(0.01)
-        assert await redis.exists(replies)
 
 
 async def test_resuming_takes_one_request(client, store):
@@ -420,17 +392,12 @@ async def test_who_follows_is_woken_by_each_decision(client, store):
         assert (await waiting).status == "decided"
 
 
-def links(watch):
-    """Count the waits of a process for one interrupt."""
-    return watch and 1 + (links(watch.before) or 0)
-
-
 async def test_of_several_waits_for_one_interrupt_one_that_gives_up_takes_no_other_along(client, store):
     """Whichever of them it is, the first, one between, or the last; without a look at intervals."""
     interrupt_id = await asked(client, store)
     async with ApprovalClient.from_url(url_of(client), agent="billing") as unhurried, asyncio.timeout(30):
         waits = [asyncio.create_task(unhurried.wait(interrupt_id)) for _ in range(5)]
-        await until(lambda: links(unhurried._replies._waiting.get(interrupt_id)) == 5)
+        await until(lambda: len(unhurried._replies._waiting.get(interrupt_id, ())) == 5)
         for each in (waits[0], waits[2], waits[4]):
             each.cancel()
         await asyncio.sleep(0)
@@ -469,13 +436,13 @@ async def test_no_worker_takes_an_answer_from_a_process_that_is_about_to_wait(cl
     """Whoever asked is known from the first moment: an answer that is there before the wait begins waits for it."""
 
     class Late(ApprovalClient):
-        async def wait(self, interrupt_id):
+        async def _wait(self, interrupt_id, **how):
             await eventually(partial(store._redis.exists, store.keys.replies(self._records.process)))
             await admit(store, interrupt_id)
             await decide(store, interrupt_id, 0, ApproveDecision())
             needs = f"billing: {left().needs}"
             taken.append(await client.runs.lease([needs], limit=1, lease=1_000))
-            return await super().wait(interrupt_id)
+            return await super()._wait(interrupt_id, **how)
 
     taken: list[tuple[list[OwedRun], set[str]]] = []
     async with Late.from_url(url_of(client), agent="billing", reconcile_every=timedelta(seconds=1)) as late:

@@ -21,7 +21,7 @@ def test_the_blocking_client_has_every_verb_with_its_help():
     """A verb of the asynchronous client is written once, with its docstring; these are only for integrations."""
     own = {
         "close", "check_open", "is_signed", "note_failure", "refuse_answer", "report_later", "running",
-        "withdraw_cancelled", "withdrawing_at_close",
+        "withdraw_cancelled",
     }  # fmt: skip
     verbs = {name: verb for name, verb in vars(ApprovalClient).items() if not name.startswith("_")}
 

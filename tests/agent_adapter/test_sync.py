@@ -11,19 +11,16 @@ from datetime import timedelta
 
 import pytest
 
-from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.errors import (
     AgentAdapterError,
     ConsumedError,
     InvalidRequestError,
-    WrongArgumentError,
 )
 from agent_adapter.integrations.functions import asking, requires_approval
 from agent_adapter.redis.pool import freeze_meta, open_redis
 from agent_adapter.sync import SyncApprovalClient
-from agent_adapter.testing import InMemoryApprovalClient
 from bot.domain.admission import Place
 from bot.store.records import ApprovalStore
 from tests.support.builders import an_action, an_admission, an_interrupt
@@ -307,23 +304,3 @@ async def test_a_client_that_blocks_does_not_connect_where_a_loop_runs(redis_url
             return client.publish(an_interrupt())
 
     assert await asyncio.to_thread(elsewhere)
-
-
-async def test_each_client_names_the_statement_that_it_is_for(redis_url):
-    """`with` and `async with` are easily mixed up."""
-    with pytest.raises(
-        WrongArgumentError, match=r"SyncApprovalClient blocks: write `with` .* `async with Appr"
-    ):
-        async with SyncApprovalClient.from_url(redis_url, agent="billing"):
-            pass
-    for client in (
-        ApprovalClient.from_url(redis_url, agent="billing"),
-        InMemoryApprovalClient(lambda *_: None),
-    ):
-        with (
-            pytest.raises(
-                WrongArgumentError, match=r"ApprovalClient is asynchronous: write `async with` .* `with Sync"
-            ),
-            client,
-        ):
-            pass

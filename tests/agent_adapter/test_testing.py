@@ -1,11 +1,6 @@
 """The twin without Redis behaves as the real client, and the scripted reviewer fails closed."""
 
-import asyncio
-from datetime import timedelta
-from pathlib import Path
-
 import pytest
-from langgraph.checkpoint.memory import InMemorySaver
 
 from agent_adapter import Context
 from agent_adapter.contract.hitl import ActionRequest, HITLRequest, ReviewConfig
@@ -21,11 +16,6 @@ from agent_adapter.testing import (
     reject,
     respond,
 )
-from agent_adapter.worker import ResumeWorker
-from tests.conftest import until
-from tests.support.workers import GO, Notes, a_graph, an_openai_agent, thread
-
-pytest_plugins = ["pytester"]
 
 
 def request(*calls, allowed=("approve", "edit", "reject", "respond")):
@@ -149,59 +139,3 @@ async def test_an_answer_that_nobody_asked_for_fails_the_test(answers, left):
 
     with pytest.raises(AssertionError, match=left):
         approvals.reviewer.assert_all_asked()
-
-
-def test_the_fixture_checks_that_everything_was_asked(pytester, monkeypatch):
-    """A test that asks passes; one that does not ask is an error, with the answer that is left."""
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
-    pytester.makeconftest('pytest_plugins = ["agent_adapter.testing.pytest_plugin"]')
-    pytester.makepyfile(
-        """
-        import asyncio
-        from agent_adapter import ActionRequest, HITLRequest, ReviewConfig
-        from agent_adapter.testing import approve
-
-        ASKED = HITLRequest(
-            action_requests=(ActionRequest(name="pay", args={}),),
-            review_configs=(ReviewConfig(action_name="pay", allowed_decisions=("approve", "reject")),),
-        )
-
-        def test_that_asks(scripted_approvals):
-            resume = asyncio.run(scripted_approvals({"pay": approve()}).review(ASKED))
-            assert resume.decisions[0].type == "approve"
-
-        def test_that_does_not_ask(scripted_approvals):
-            scripted_approvals({"pay": approve()})
-        """
-    )
-
-    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--disable-plugin-autoload")
-
-    result.assert_outcomes(passed=2, errors=1)
-    result.stdout.fnmatch_lines(["*answers that nobody asked for: pay; the questions were about nothing*"])
-
-
-# --- Workers ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", ["graph", "openai"])
-async def test_a_worker_goes_on_with_what_was_decided(kind, caplog):
-    """Through the next question to the end, as with Redis: the rejected tool does not run, and the owner is told."""
-    notes, reviewer = Notes(), ScriptedReviewer({"send_email": approve(), "delete_file": reject("no")})
-    approvals = InMemoryApprovalClient(reviewer)
-    assert approvals.ring  # so that it signs
-    agent = a_graph(notes, InMemorySaver()) if kind == "graph" else an_openai_agent(notes)
-    given = {"config": thread("t")} if kind == "graph" else {}
-
-    await agent.start(GO if kind == "graph" else "go", approvals=approvals, **given)
-    worker = ResumeWorker(approvals, [agent], sweep=timedelta(milliseconds=20))
-    running = asyncio.create_task(worker.run())
-    await until(lambda: notes.over)
-    worker.stop()
-    await running
-
-    assert notes.calls == ["send_email al", "send_email bo"]
-    assert [receipt.args for receipt in notes.receipts] == ['{"to":"al"}', '{"to":"bo"}']
-    assert [over.status for over in notes.over] == ["finished"]
-    assert len(approvals.asked) == 2
-    assert "background.failed" not in caplog.text

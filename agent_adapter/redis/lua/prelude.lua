@@ -135,43 +135,8 @@ local function queue_look(due, id, at)
   redis.call('ZADD', due, 'LT', text(at), id)
 end
 
--- The largest answer that a wake-up carries, in bytes.
-local ANSWER_AT_MOST = 8192
-
--- Return the answer to send with a wake-up: of a card that is decided, which is final, if the answer is small. Otherwise ''.
--- It is one text, because each field costs its reader time: one line for each name and each value; none has a line break.
--- Where decisions are signed, it has their statements as well, and the question that they are about.
-local function answer_of(req, card)
-  local fields, lines, proof, signed, status = redis.call('HGETALL', card), {}, {}, false, nil
-  for i = 1, #fields, 2 do
-    local name, value = fields[i], fields[i + 1]
-    local kind = string.sub(name, 1, 2)
-    -- Decisions, when they were made, who agreed.
-    if kind == 'd:' or kind == 'at' or kind == 'by' then
-      append(lines, name, value)
-    elseif kind == 't:' then
-      append(proof, name, value)
-    elseif string.sub(name, 1, #SIGNED) == SIGNED then
-      signed = true
-      -- Somebody who presses again may sign a second time. The record keeps both.
-      append(proof, name, (string.gsub(value, '\n', ' ')))
-    elseif name == 'status' then
-      status = value
-    end
-  end
-  if status ~= 'decided' then
-    return ''
-  end
-  if signed then
-    append(lines, 'status', status, 'body', redis.call('HGET', req, 'body') or '')
-    append(lines, unpack(proof))
-  end
-  local answer = table.concat(lines, '\n')
-  return #answer <= ANSWER_AT_MOST and answer or ''
-end
-
 -- Return the processes that wait for a record (`WAITS`), or only those that follow each decision (`FOLLOWS`). A process of
--- another agent gets no answers.
+-- another agent is not woken.
 local function processes_of(req, id, who)
   local found, before = {}, who .. agent_of(id) .. '.'
   for _, field in ipairs(redis.call('HKEYS', req)) do
@@ -182,12 +147,11 @@ local function processes_of(req, id, who)
   return found
 end
 
--- Wake those of these processes that still live.
+-- Wake those of these processes that still live, and tell those that wait for the end how it stands.
 local function wake_processes(req, prefix, id, who)
-  local answer
+  local status = who == WAITS and redis.call('HGET', prefix .. 'card:' .. id, 'status') or ''
   for _, process in ipairs(processes_of(req, id, who)) do
-    answer = answer or (who == WAITS and answer_of(req, prefix .. 'card:' .. id) or '')
-    try('XADD', prefix .. 'replies:' .. process, 'NOMKSTREAM', 'MAXLEN', '~', WAKE_UPS_KEPT, '*', 'id', id, 'answer', answer)
+    try('XADD', prefix .. 'replies:' .. process, 'NOMKSTREAM', 'MAXLEN', '~', WAKE_UPS_KEPT, '*', 'id', id, 'status', status)
   end
 end
 

@@ -4,10 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from agent_adapter.contract.arguments import encode
+from agent_adapter.contract.arguments import digest, encode
 from agent_adapter.contract.hitl import EditDecision, EditedAction
-from agent_adapter.contract.identity import digest
-from agent_adapter.contract.trim import LEFT_OUT
+from agent_adapter.contract.wire import LEFT_OUT
 from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.drafts import Draft

@@ -4,7 +4,8 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from agent_adapter.contract.hitl import Decision, HITLRequest, UnknownDecision
-from agent_adapter.contract.wire import dump_decision, load_decision
+from agent_adapter.contract.record import dump_decision
+from agent_adapter.contract.wire import load_decision
 from agent_adapter.errors import InvalidRequestError
 
 

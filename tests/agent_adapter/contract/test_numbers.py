@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from agent_adapter.contract.arguments import decode, decode_arguments, encode, encode_indented, has_numbers
 from agent_adapter.contract.hitl import ActionRequest, EditDecision, EditedAction, HITLRequest, ReviewConfig
 from agent_adapter.contract.numbers import Number, as_decimals, as_floats, is_exact
-from agent_adapter.contract.wire import dump_decision, dump_interrupt, load_decision, load_interrupt
+from agent_adapter.contract.record import dump_decision
+from agent_adapter.contract.wire import dump_interrupt, load_decision, load_interrupt
 from agent_adapter.dialects import DIALECTS
 from agent_adapter.errors import InvalidRequestError
 from tests.support.builders import an_interrupt

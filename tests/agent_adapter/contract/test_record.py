@@ -17,12 +17,10 @@ from agent_adapter.contract.hitl import (
 from agent_adapter.contract.identity import action_fingerprints
 from agent_adapter.contract.record import (
     NO_ANSWER,
-    Asked,
     dump_recorded,
     load_recorded,
     moment,
     read_resume,
-    read_sent_answer,
 )
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 from tests.support.builders import an_action, an_interrupt
@@ -175,62 +173,6 @@ def test_a_decision_about_another_call_is_an_error(changed):
 
     with pytest.raises(DecisionNotAllowedError, match="was made about another call; nothing was resumed"):
         read(changed, decided)
-
-
-def sent(decided):
-    """Write the decisions of a card as a wake-up tells them."""
-    return "\n".join(line for name, value in decided.items() if name != "status" for line in (name, value))
-
-
-def test_the_answer_in_a_wake_up_equals_the_one_in_the_record():
-    """What was asked need not be read again, and several lines of a message are one line there."""
-    decisions = {0: ApproveDecision(), 1: RejectDecision(message="no\nnot before Monday")}
-    decided = card(TWO, decisions, status="decided")
-
-    assert read_sent_answer(TWO.id, Asked.by(TWO), sent(decided)) == read(TWO, decided)
-
-
-@pytest.mark.parametrize(
-    "asked",
-    [
-        an_interrupt(an_action("a"), an_action("b", args={"n": 2})),
-        an_interrupt(an_action("b"), an_action("a")),
-        an_interrupt(an_action("a"), an_action("b"), an_action("c")),
-        an_interrupt(an_action("a"), an_action("b", allowed=("reject",))),
-    ],
-    ids=["other arguments", "other order", "more actions", "other decisions allowed"],
-)
-def test_a_wake_up_about_another_question_is_not_an_answer(asked):
-    """Without its interrupt, too, nothing is resumed with a decision about something else: the record is read then."""
-    decided = card(TWO, {0: ApproveDecision(), 1: ApproveDecision()}, status="decided")
-
-    assert read_sent_answer(asked.id, Asked.by(asked), sent(decided)) is None
-
-
-@pytest.mark.parametrize("missing", [0, 1])
-def test_a_wake_up_without_all_decisions_is_not_an_answer(missing):
-    """Every action has its decision, or the record is read."""
-    decided = card(TWO, {1 - missing: ApproveDecision()}, status="decided")
-
-    assert read_sent_answer(TWO.id, Asked.by(TWO), sent(decided)) is None
-    assert read_sent_answer(TWO.id, Asked.by(TWO), "") is None
-
-
-def test_a_wake_up_with_a_kind_of_decision_that_is_not_allowed_is_refused():
-    """What was asked is remembered with what it allows."""
-    only_approve = an_interrupt(an_action("a", allowed=("approve",)))
-    decided = card(only_approve, {0: RejectDecision(message="no")}, status="decided")
-
-    with pytest.raises(DecisionNotAllowedError, match=r"decision 1 \(a\): reject is not one of approve"):
-        read_sent_answer(only_approve.id, Asked.by(only_approve), sent(decided))
-
-
-def test_what_is_kept_of_what_was_asked_is_small_and_shared():
-    """Ten thousand waits that ask about the same tools keep a few bytes each, however long their arguments are."""
-    long, short = (Asked.by(an_interrupt(an_action("a", args={"text": "x" * n}))) for n in (9_000, 1))
-
-    assert long.configs is short.configs
-    assert len(long.fingerprint) == len(short.fingerprint) == 16
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,13 @@ from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.identity import action_fingerprints
 from agent_adapter.contract.interrupt import Context, Continuation, Interrupt, Link, Route, Source
 from agent_adapter.contract.record import check_same_words, matching_actions
-from agent_adapter.contract.trim import LEFT_OUT
-from agent_adapter.contract.wire import dump_continuation, dump_interrupt, load_continuation, load_interrupt
+from agent_adapter.contract.wire import (
+    LEFT_OUT,
+    dump_continuation,
+    dump_interrupt,
+    load_continuation,
+    load_interrupt,
+)
 from agent_adapter.errors import InvalidRequestError
 from tests.agent_adapter.contract.test_arguments import arguments
 from tests.support.builders import an_action, an_interrupt

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agent_adapter.cipher import Cipher
 from agent_adapter.errors import LockedRecordError
-from agent_adapter.redis.private import opened
+from agent_adapter.redis.scripts import opened
 
 OLD, NEW = (base64.b64encode(os.urandom(32)).decode() for _ in range(2))
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)

@@ -105,9 +105,9 @@ def test_a_key_may_be_left_out():
 
 def test_a_wrong_name_is_an_error():
     """A slip is found at the first call, not in the record."""
-    script, names = read_script(AGENT_LUA, "is_plain"), Keys().of("billing.1")
+    script, names = read_script(AGENT_LUA, "finish_work"), Keys().of("billing.1")
 
-    with pytest.raises(TypeError, match="is_plain takes"):
-        script.call(names, {"mark": "", "marks": ""})
-    with pytest.raises(KeyError, match="mark"):
+    with pytest.raises(TypeError, match="finish_work takes"):
+        script.call(names, {"owed": "a", "say": ""})
+    with pytest.raises(KeyError, match="owed"):
         script.call(names, {})

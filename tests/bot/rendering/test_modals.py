@@ -3,7 +3,7 @@
 import pytest
 
 from agent_adapter.contract.hitl import ApproveDecision
-from agent_adapter.contract.trim import LEFT_OUT
+from agent_adapter.contract.wire import LEFT_OUT
 from bot.domain.question import question
 from bot.rendering.modal.editing import render_check_view, render_edit_view
 from bot.rendering.modal.forms import (

@@ -12,7 +12,7 @@ from agent_adapter import ApprovalClient
 from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.outcome import Outcome
-from agent_adapter.errors import ServerUnsuitableError, UnreadableRecordError
+from agent_adapter.errors import UnreadableRecordError
 from agent_adapter.redis.pool import freeze_meta, open_redis
 from bot.domain.admission import Place
 from bot.jobs.quarantine import Quarantine
@@ -145,13 +145,6 @@ async def test_a_question_that_its_agent_changes_after_it_was_asked_is_not_read(
         await store.load(interrupt_id)
     await agent.hset(KEYS.req(interrupt_id), "body", body)
     assert await store.load(interrupt_id)
-
-
-async def test_an_agent_that_comes_before_all_bots_says_so(redis_url: str):
-    """It may not write what a bot fixes at its first start."""
-    async with open_redis(as_user(redis_url, "agent", "billing")) as redis:
-        with pytest.raises(ServerUnsuitableError, match="no bot has started in namespace 'assent' yet"):
-            await freeze_meta(redis, "assent")
 
 
 async def test_an_operator_reads_everything_and_decides_nothing(redis_url: str, store, client):

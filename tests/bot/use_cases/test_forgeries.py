@@ -4,7 +4,6 @@ import asyncio
 import json
 import time
 from datetime import timedelta
-from functools import partial
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -13,7 +12,7 @@ from agent_adapter import ApprovalClient, ConflictError, InvalidRequestError, Re
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction, RejectDecision
 from agent_adapter.contract.interrupt import Context, Route, Source
-from agent_adapter.contract.record import Asked, dump_recorded, fields_sent, read_resume
+from agent_adapter.contract.record import dump_recorded, read_resume
 from agent_adapter.contract.wire import dump_interrupt
 from agent_adapter.receipts.answer import Verifier, proven
 from tests.bot.store.test_votes import DANA, ERIK, MIRA, directory, for_several, newest
@@ -344,66 +343,17 @@ async def test_a_forged_answer_does_not_end_the_wait_and_a_genuine_one_does(
     assert (resume.decisions[0].type, resume.records[0].decided_by) == ("reject", MIRA)
 
 
-@pytest.fixture
-def wake_up(redis, store):
-    """Give the fields that the bot sent when a record was decided."""
-
-    async def wake_up(state):
-        waits = [
-            name.removeprefix("w:")
-            for name in await redis.hkeys(store.keys.req(state.id))
-            if name.startswith("w:")
-        ]
-        entries = await redis.xrange(store.keys.replies(waits[0]))
-        (answer,) = (entry["answer"] for _, entry in entries if entry["id"] == state.id and entry["answer"])
-        return fields_sent(answer)
-
-    return wake_up
-
-
-def sent(fields):
-    return "\n".join(part for field in fields.items() for part in field)
-
-
-FORGED = {
-    "another call": lambda sent, _: {**sent, "body": sent["body"].replace('"amount":5', '"amount":9')},
-    "one more byte": lambda sent, _: {**sent, "body": sent["body"] + " "},
-    "another kind": lambda sent, _: {**sent, "d:0": sent["d:0"].replace('"reject"', '"approve"')},
-    "no statement": lambda sent, _: {n: text for n, text in sent.items() if not n.startswith("signed:")},
-    "no body": lambda sent, _: {n: text for n, text in sent.items() if n != "body"},
-    "a broken body": lambda sent, _: {**sent, "body": "{"},
-    "only open": lambda sent, _: {**sent, "status": "pending"},
-    "only expired": lambda sent, _: {**sent, "status": "expired"},
-    "another record": lambda _, other: other,
-    "the body of another": lambda sent, other: {**sent, "body": other["body"]},
-    "decided elsewhere": lambda sent, other: {**sent, **other, "body": sent["body"]},
-}
-
-
-@pytest.mark.parametrize("what", FORGED)
-async def test_a_wake_up_that_is_not_proven_is_no_answer(ask, decide, agent, wake_up, what):
+async def test_a_forged_wake_up_ends_no_wait(ask, decide, agent, redis, store):
     """Whoever can write to Redis can wake an agent with any text. It reads the record then."""
-    state, other = await ask(a_payment()), await ask(a_payment(run="run-2"))
-    await decide(state, DANA, RejectDecision(message="no"))
-    await decide(other, DANA, APPROVE)
-    genuine, of_other = await wake_up(state), await wake_up(other)
-    read = partial(agent._records.sent_answer, state.id, Asked.by(state.interrupt))
-    assert read(sent(genuine))
-
-    assert read(sent(FORGED[what](genuine, of_other))) is None
-
-
-async def test_a_forged_wake_up_ends_no_wait(ask, decide, agent, wake_up, redis, store):
-    state, other = await ask(a_payment()), await ask(a_payment(run="run-2"))
-    await decide(other, DANA, APPROVE)
+    state = await ask(a_payment())
     waiting = asyncio.create_task(agent.wait(state.id))
     process = agent._records.process
     async with asyncio.timeout(30):
         while f"w:{process}" not in await redis.hkeys(store.keys.req(state.id)):
             await asyncio.sleep(0.01)
 
-    for answer in (sent(await wake_up(other)), "d:0\n{}\nbody\n{", "\x00", "body"):
-        await redis.xadd(store.keys.replies(process), {"id": state.id, "answer": answer})
+    for status in ("decided", "expired", "\x00"):
+        await redis.xadd(store.keys.replies(process), {"id": state.id, "status": status})
     # The genuine one comes behind them.
     await decide(state, ERIK, RejectDecision(message="no"))
     async with asyncio.timeout(30):
