@@ -139,8 +139,7 @@ class Keys:
                                                     otherwise as long as the bots are told to keep them
     `{ns}:audit_seq`                        STRING  how many entries there ever were: the `seq` of the newest
     `{ns}:audit_move`                       HASH    who writes them into its log and takes old ones out,
-                                                    `owner` and `till` when, `moved` the last one in a log,
-                                                    and `folder_till` when a bot that has a log counts
+                                                    `owner` and `till` when, `moved` the last one in a log
     ======================================  ======  =====================================================
 
     Nothing pending expires, nothing in `unresumed`, and nothing that has ended while its card does not say so. From then

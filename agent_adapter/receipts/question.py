@@ -1,7 +1,6 @@
 """What an agent signs about a question, so that the bot knows who asks."""
 
 import hashlib
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from pydantic import ConfigDict
@@ -11,9 +10,8 @@ from agent_adapter.contract.hitl import WireModel
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.wire import to_model
 from agent_adapter.errors import InvalidRequestError, ReceiptError
-from agent_adapter.receipts.dsse import dump_envelope, load_envelope
+from agent_adapter.receipts.dsse import load_envelope, signed
 from agent_adapter.receipts.ring import Ring
-from agent_adapter.receipts.signer import sign, sign_envelope
 from agent_adapter.receipts.statement import run_of
 
 if TYPE_CHECKING:
@@ -59,15 +57,11 @@ class Marks(Protocol):
         """
 
 
-async def sign_question(signer: "Signer", interrupt: Interrupt, body: str, *, namespace: str, at: int) -> str:
-    """Sign a question, and return the envelope.
-
-    Raises:
-        SigningError: when the signer cannot sign now.
-    """
+def sign_question(signer: "Signer", interrupt: Interrupt, body: str, *, namespace: str, at: int) -> str:
+    """Sign a question, and return the envelope."""
     said = _said(interrupt, body, namespace)
     payload = encode({"v": VERSION, "kid": signer.public_key.keyid, **said, "at": at}).encode()
-    return dump_envelope(await sign_envelope(partial(sign, signer), QUESTION, payload))
+    return signed(signer, QUESTION, payload)
 
 
 def check_question(ring: Ring, text: str, interrupt: Interrupt, body: str, *, namespace: str) -> None:

@@ -9,7 +9,7 @@ from agent_adapter.contract.keys import Keys
 from agent_adapter.redis.pool import freeze_meta
 from bot.cli.commands import cli
 from bot.store.audit_log import AuditLog
-from tests.support.logs import make_key, make_log
+from tests.support.logs import make_keys, make_log
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def log(tmp_path, folder):
-    return make_log(folder, make_key(tmp_path))
+    return make_log(folder, make_keys(tmp_path))
 
 
 @pytest.fixture

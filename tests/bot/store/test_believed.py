@@ -7,7 +7,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from agent_adapter.contract.record import dump_recorded
-from agent_adapter.receipts.ring import Ring, RingKey
 from bot.domain.codec import dumped
 from bot.domain.standing import StandingLimits, StandingTerms
 from bot.rendering.card.card import render_card
@@ -27,8 +26,7 @@ APPROVE = ApproveDecision()
 @pytest.fixture
 def store(store):
     key = Ed25519PrivateKey.generate()
-    listed = RingKey.of(key.public_key().public_bytes_raw(), "receipts", namespace="assent", team=TEAM)
-    store.signing = bot_signing(key, Ring([listed]), TEAM)
+    store.signing = bot_signing(key, TEAM)
     return store
 
 
