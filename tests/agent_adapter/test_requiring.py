@@ -285,13 +285,12 @@ async def test_an_asynchronous_tool_takes_its_key_from_either_kind_of_store(tmp_
     async def send(to: str):
         return "sent"
 
-    with SqliteUsed(tmp_path / "used.db") as file:
-        for store in (used, file):
-            tool = guarded(send, used=store)
-            with using_receipt(BOT.receipt()):
-                assert await tool("al") == "sent"
-                with pytest.raises(ReceiptError):
-                    await tool("al")
+    for store in (used, SqliteUsed(tmp_path / "used.db")):
+        tool = guarded(send, used=store)
+        with using_receipt(BOT.receipt()):
+            assert await tool("al") == "sent"
+            with pytest.raises(ReceiptError):
+                await tool("al")
 
 
 @pytest.mark.parametrize("is_async", [False, True])
@@ -324,12 +323,11 @@ async def test_arguments_that_change_while_the_store_answers_do_not_run(is_async
 def test_an_index_that_is_equal_and_not_the_same_has_the_same_key(tmp_path):
     """`True` and `1` are equal in Python, and would be two keys."""
     receipt = BOT.receipt(index=1)
-    with SqliteUsed(tmp_path / "used.db") as used:
-        tool = guarded(pay, used=used)
-        with using_receipt(receipt):
-            tool("al")
-        with using_receipt(replace(receipt, index=True)), pytest.raises(ReceiptError) as caught:
-            tool("al")
+    tool = guarded(pay, used=SqliteUsed(tmp_path / "used.db"))
+    with using_receipt(receipt):
+        tool("al")
+    with using_receipt(replace(receipt, index=True)), pytest.raises(ReceiptError) as caught:
+        tool("al")
 
     assert caught.value.code == "used"
 
@@ -517,22 +515,6 @@ def test_a_field_that_the_type_leaves_out_was_approved_and_does_not_run(kind, ap
     assert runs(paying(Loose), {"payment": {"to": "al"}}, payment=Loose(to="al")) == Loose(to="al")
 
 
-def test_a_default_that_an_earlier_call_has_changed_does_not_run():
-    """Nobody was asked about what the earlier call left in it."""
-
-    def pay(to: str, tags: list[str] = []):  # noqa: B006  # that is what is tried
-        tags.append(to)
-        return list(tags)
-
-    tool = guarded(pay)
-    with using_receipt(BOT.receipt({"to": "al"})):
-        assert tool(to="al") == ["al"]
-    with using_receipt(BOT.receipt({"to": "bo"})), pytest.raises(ReceiptError) as caught:
-        tool(to="bo")
-
-    assert caught.value.code == "arguments"
-
-
 @dataclass
 class Fixed:
     to: str
@@ -604,7 +586,7 @@ def test_a_value_that_its_type_changes_or_shortens_does_not_run(kind, approved, 
         (date, '"2026-01-02"'), (Decimal, "5.10"), (Decimal, '"5.10"'),
         (float, "1"), (list[float], "[1,2.50]"),
         (AnyUrl, '"https://example.com"'),  (dict[int, str], '{"1":"al"}'),
-        (set[float], "[10,9]"), (Renaming, '{"recipient":"al"}'), (Renaming, '{"to":"al"}'),
+        (set[int], "[10,9]"), (Renaming, '{"recipient":"al"}'), (Renaming, '{"to":"al"}'),
         (CodedBothWays, '{"text":"ZGVsZXRl"}'), (Fixed, '{"to":"al"}'),
     ],
     ids=str,
