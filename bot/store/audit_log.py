@@ -171,10 +171,8 @@ class AuditLog:
     def _locked(self) -> Iterator[None]:
         """Keep other processes from writing."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = self.folder / ".lock"
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        descriptor = os.open(self.folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            _give_to_owner(path, self.folder)
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield
         finally:
@@ -224,15 +222,8 @@ def _replace(path: Path, text: bytes) -> None:
     new = path.with_suffix(".new")
     new.unlink(missing_ok=True)
     _append(new, text)
-    _give_to_owner(new, path)
     new.replace(path)
     _sync(path.parent)
-
-
-def _give_to_owner(path: Path, like: Path) -> None:
-    """Give a file to who owns another one: an operator may be root."""
-    if os.geteuid() == 0:
-        os.chown(path, like.stat().st_uid, like.stat().st_gid)
 
 
 def _sync(folder: Path) -> None:

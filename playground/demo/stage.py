@@ -24,13 +24,13 @@ from redis.exceptions import RedisError
 from agent_adapter import ApprovalClient
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import ServerUnreachableError
-from agent_adapter.receipts.key_files import make_signing
 from agent_adapter.redis.address import address_of
 from agent_adapter.redis.pool import open_redis
 from bot.app import running
 from bot.runtime.settings import Settings, is_given
 from bot.wiring import Bot
 from playground.client import Control
+from playground.demo.keys import make_signing
 from playground.demo.redis_users import as_user, has_users
 from playground.redis_server import RedisServerError, private_redis
 from playground.server import Playground

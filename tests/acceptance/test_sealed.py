@@ -5,9 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 from agent_adapter import Context
 from agent_adapter.receipts.dsse import load_envelope
-from agent_adapter.receipts.key_files import make_signing, read_keys, write_keys
+from agent_adapter.receipts.key_files import read_keys, write_keys
 from bot.app import running
 from bot.sentences import in_answer
+from playground.demo.keys import make_signing
 from playground.workspace import TEAM
 from tests.conftest import an_agent, keys_of, settings_for, until
 from tests.support.builders import an_action, an_interrupt

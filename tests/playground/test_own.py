@@ -6,9 +6,9 @@ from contextlib import nullcontext
 
 import pytest
 
-from agent_adapter.receipts.key_files import make_signing
 from bot.domain.errors import SettingsError
 from bot.runtime.settings import Settings
+from playground.demo.keys import make_signing
 from playground.demo.own import environment, exports
 from playground.demo.stage import on_stage
 

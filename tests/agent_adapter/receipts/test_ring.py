@@ -9,9 +9,10 @@ import pytest
 
 from agent_adapter import InvalidRequestError, ReceiptError
 from agent_adapter.receipts.dsse import digest_of, load_envelope
-from agent_adapter.receipts.key_files import make_signing, read_keys
+from agent_adapter.receipts.key_files import read_keys
 from agent_adapter.receipts.ring import Ring, RingKey, dump_keys
 from agent_adapter.receipts.signer import kid_of, new_signer, public_of
+from playground.demo.keys import make_signing
 from tests.support.receipts import Signing, listed, milliseconds, ring_text
 
 BOT = Signing()

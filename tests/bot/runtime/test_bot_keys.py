@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from agent_adapter import InvalidRequestError
-from agent_adapter.receipts.key_files import make_signing, read_keys, write_keys
+from agent_adapter.receipts.key_files import read_keys, write_keys
 from agent_adapter.receipts.ring import RingKey
 from agent_adapter.receipts.signer import (
     new_signer,
@@ -25,6 +25,7 @@ from agent_adapter.receipts.signer import (
 from bot.domain.errors import KeyUnfitError, SettingsError
 from bot.runtime.bot_keys import load_bot_keys
 from bot.runtime.settings import Settings
+from playground.demo.keys import make_signing
 from playground.workspace import TEAM
 from tests.conftest import keys_of
 
