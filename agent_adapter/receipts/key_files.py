@@ -47,14 +47,12 @@ def read_keys(path: Path) -> tuple[RingKey, ...]:
     """Read the keys of a ring; none when the file is not there yet.
 
     Raises:
-        InvalidRequestError: when the file cannot be read or is not a ring.
+        InvalidRequestError: when the file is not a ring.
+        OSError: when it cannot be read.
     """
-    try:
-        return parse_keys(path.read_bytes().decode(), where=str(path))
-    except FileNotFoundError:
+    if not path.exists():
         return ()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidRequestError(f"cannot read {path}: {error}") from error
+    return parse_keys(path.read_text(encoding="utf-8", errors="replace"), where=str(path))
 
 
 def write_keys(path: Path, keys: Iterable[RingKey]) -> None:

@@ -9,7 +9,6 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, asynccontextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -21,7 +20,6 @@ from rich.table import Table
 from rich.text import Text
 
 from agent_adapter.cipher import MARK, Cipher
-from agent_adapter.contract.hitl import KNOWN_DECISIONS
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import AgentAdapterError, InvalidRequestError
 from agent_adapter.receipts.ring import Ring
@@ -45,75 +43,31 @@ _AGO = re.compile(r"(\d{1,5})([mhd])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
-_Who = Annotated[str, typer.Option(help="a person's id (U…), or their name at that time")]
-_Tool = Annotated[str, typer.Option(help="the name of a tool")]
-_Agent = Annotated[str, typer.Option(help="who asked")]
 _Since = Annotated[
     str, typer.Option(help="from then on: 2026-11-22, 2026-11-22T14:30 (UTC), or 7d for seven days ago")
 ]
 _Until = Annotated[str, typer.Option(help="until then, a day with its end: as --since")]
-_Decision = Annotated[str, typer.Option(help=f"one of {', '.join(KNOWN_DECISIONS)}")]
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which entries are printed. What is empty matches everything."""
-
-    who: str = ""
-    tool: str = ""
-    agent: str = ""
-    decision: str = ""
-
-    def matches(self, entry: AuditEntry) -> bool:
-        """Whether an entry is one of them."""
-        return (
-            (not self.who or self.who in entry["by"].split() or self.who.lower() == entry["name"].lower())
-            and (not self.tool or self.tool in entry.tools)
-            and (not self.agent or self.agent == entry.agent)
-            and (not self.decision or self.decision == entry["decision"])
-        )
 
 
 @audit_cli.callback()
-def audit(
-    context: typer.Context,
-    *,
-    who: _Who = "",
-    tool: _Tool = "",
-    agent: _Agent = "",
-    since: _Since = "",
-    until: _Until = "",
-    decision: _Decision = "",
-) -> None:
+def audit(context: typer.Context, *, since: _Since = "", until: _Until = "") -> None:
     """Show entries of the audit trail, oldest first. Without options: all of them."""
     if not context.invoked_subcommand:
-        _print_between(since, until, Wanted(who, tool, agent, decision))
+        _print_between(since, until)
 
 
 @audit_cli.command()
-def export(
-    *,
-    who: _Who = "",
-    tool: _Tool = "",
-    agent: _Agent = "",
-    since: _Since = "",
-    until: _Until = "",
-    decision: _Decision = "",
-) -> None:
+def export(*, since: _Since = "", until: _Until = "") -> None:
     """Print entries as JSON lines for another program, oldest first. Without options: all of them."""
-    _print_between(since, until, Wanted(who, tool, agent, decision), as_json=True)
+    _print_between(since, until, as_json=True)
 
 
-def _print_between(since: str, until: str, wanted: Wanted, *, as_json: bool = False) -> None:
-    if wanted.decision and wanted.decision not in KNOWN_DECISIONS:
-        raise typer.BadParameter(
-            f"--decision: {wanted.decision!r} is not one of {', '.join(KNOWN_DECISIONS)}"
-        )
+def _print_between(since: str, until: str, *, as_json: bool = False) -> None:
     start, end = _moment("--since", since), _moment("--until", until, is_end=True)
     if start and end and end <= start:
         raise typer.BadParameter(f"--until {until} is not after --since {since}: no entry can match")
-    if not _print(lambda trail: trail.entries(start, end), wanted, as_json=as_json):
-        sys.stderr.write("no entry matches: leave an option out, or look at an earlier time\n")
+    if not _print(lambda trail: trail.entries(start, end), as_json=as_json):
+        sys.stderr.write("there is no entry of this time: look at an earlier time\n")
 
 
 @audit_cli.command()
@@ -121,7 +75,7 @@ def show(
     interrupt_id: Annotated[str, typer.Argument(help="the request, as the log and every entry name it")],
 ) -> None:
     """Show everything that happened to one request; exit 1 when the trail does not know it."""
-    if not _print(lambda trail: trail.entries(about=interrupt_id), Wanted()):
+    if not _print(lambda trail: trail.entries(about=interrupt_id)):
         fail(
             f"the audit trail has no entry about {one_line(interrupt_id)}: look at its spelling, and whether ASSENT_AUDIT_DIR "
             "and ASSENT_NAMESPACE are those of the bot"
@@ -150,24 +104,23 @@ def _moment(option: str, text: str, *, is_end: bool = False) -> datetime | None:
 _Ask: TypeAlias = Callable[[AuditStore], AsyncIterator[AuditEntry]]
 
 
-def _print(ask: _Ask, wanted: Wanted, *, as_json: bool = False) -> int:
-    """Print what matches. Returns how many entries that are."""
+def _print(ask: _Ask, *, as_json: bool = False) -> int:
+    """Print entries. Returns how many."""
     with audit_errors():
-        return asyncio.run(_write(ask, wanted, as_json=as_json))
+        return asyncio.run(_write(ask, as_json=as_json))
 
 
-async def _write(ask: _Ask, wanted: Wanted, *, as_json: bool) -> int:
+async def _write(ask: _Ask, *, as_json: bool) -> int:
     count = locked = 0
     table = _empty_table()
     async with opened_trail() as trail:
         async for entry in ask(trail):
-            if wanted.matches(entry):
-                if as_json:
-                    typer.echo(_line(entry))
-                else:
-                    table.add_row(*_row(entry))
-                count += 1
-                locked += entry[FACTS].startswith(MARK)
+            count += 1
+            locked += entry[FACTS].startswith(MARK)
+            if as_json:
+                typer.echo(_line(entry))
+            else:
+                table.add_row(*_row(entry))
     if table.row_count:
         Console(width=None if sys.stdout.isatty() else _WIDE, highlight=False).print(table)
     if locked:

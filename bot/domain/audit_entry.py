@@ -81,10 +81,6 @@ class AuditEntry:
         return _order(self.number)
 
     @property
-    def at(self) -> datetime:
-        return time_of(self.order[0])
-
-    @property
     def written_at(self) -> str:
         """Its time, as people and programs read it."""
         return written(self.order[0])
@@ -93,10 +89,6 @@ class AuditEntry:
         """Give what it says under a name, as text; empty when it says nothing."""
         found = self.said.get(name)
         return "" if found is None else found if isinstance(found, str) else encode(found)
-
-    @property
-    def agent(self) -> str:
-        return self["id"].partition(".")[0]
 
     @property
     def tools(self) -> tuple[str, ...]:

@@ -133,7 +133,7 @@ class AuditMover:
         oldest = now - self._in_redis // timedelta(milliseconds=1)
         too_many = -int(-surplus * await self.store.count())
         while True:
-            entries = [entry async for entry in self.store.in_redis(most=READ_AT_ONCE)]
+            entries = await self.store.after(Mark())
             if self.store.log:
                 # The last one stays: as long as it is there, Redis has not gone back.
                 entries = [entry for entry in entries if entry.order < mark.order]

@@ -114,17 +114,14 @@ class AuditStore(Writing):
         """Give how many entries there ever were."""
         return int(await self._guarded(self._redis.get(self.keys.audit_seq)) or 0)
 
-    async def in_redis(
-        self, start: int = 0, end: float = inf, *, most: int | None = None
-    ) -> AsyncIterator[AuditEntry]:
+    async def in_redis(self, start: int = 0, end: float = inf) -> AsyncIterator[AuditEntry]:
         """Give the entries that are in Redis, from a time on and before another one, both in milliseconds."""
         first, last = str(start), "+" if end == inf else f"({ceil(end)}-0"
         while True:
-            count = READ_AT_ONCE if most is None else min(most, READ_AT_ONCE)
-            read = await self._guarded(self._redis.xrange(self.keys.audit, first, last, count=count))
+            read = await self._guarded(self._redis.xrange(self.keys.audit, first, last, count=READ_AT_ONCE))
             for number, fields in read:
                 yield self._entry(number, fields)
-            if len(read) < count or most is not None or read[-1][0] == _LARGEST:
+            if len(read) < READ_AT_ONCE or read[-1][0] == _LARGEST:
                 return
             first = f"({read[-1][0]}"
 
