@@ -27,7 +27,6 @@ from pydantic import (
     TypeAdapter,
     field_validator,
 )
-from pydantic_core import core_schema
 
 from agent_adapter import (
     InvalidRequestError,
@@ -369,11 +368,6 @@ def test_a_broken_file_of_keys_fails_at_the_decorator(tmp_path):
         requires_receipt(keys=pay, audience="billing")
 
 
-def test_arguments_that_do_not_fit_the_tool_are_a_type_error():
-    with using_receipt(BOT.receipt()), pytest.raises(TypeError):
-        guarded(lambda to: to)("al", "bo")
-
-
 def test_a_receipt_holds_for_its_block_alone():
     receipt = BOT.receipt()
 
@@ -391,17 +385,12 @@ def test_a_validator_that_changes_a_value_after_the_approval_runs_nothing():
     def pay(amount: Annotated[int, AfterValidator(lambda amount: amount * 100)], to: Trimmed = "al"):
         return amount, to
 
-    def mark(to: Annotated[str, Mark()]):
-        return to
-
     def check(when: Annotated[datetime, AfterValidator(lambda when: when)]):
         return when
 
     assert refused(pay, {"amount": 5}, amount=500) == "arguments"
     assert refused(pay, {"amount": 5, "to": " al "}, amount=5, to="al") == "arguments"
     assert runs(pay, {"amount": 5}, amount=5) == (5, "al")
-    assert refused(mark, {"to": "al"}, to="AL") == "arguments"
-    assert runs(mark, {"to": "al"}, to="al") == "al"
     assert runs(check, {"when": "2026-01-02T03:04:05Z"}, when=GIVEN["when"]) == GIVEN["when"]
 
 
@@ -412,21 +401,6 @@ class Doubled(BaseModel):
     @classmethod
     def _double(cls, amount: int) -> int:
         return 2 * amount
-
-
-class Lowered(BaseModel):
-    model_config = ConfigDict(str_to_lower=True)
-    name: str
-
-
-class Mark:
-    """Marks a type, and changes its values."""
-
-    def __repr__(self):
-        return "Mark()"
-
-    def __get_pydantic_core_schema__(self, source, handler):
-        return core_schema.no_info_after_validator_function(str.upper, handler(source))
 
 
 @dataclass
@@ -475,8 +449,7 @@ def test_a_type_that_only_converts_is_in_nobodys_way(kind, approved):
 @pytest.mark.parametrize(
     ("kind", "approved"),
     [
-        (Doubled, {"amount": 5}), (list[Doubled], [{"amount": 5}]), (Lowered, {"name": "AL"}), (list[Trimmed], [" al"]),
-        (list[Annotated[str, Mark()]], ["al"]), (Filled, {"to": "al"}), (Guessed, "slow"),
+        (Doubled, {"amount": 5}), (list[Trimmed], [" al"]), (Filled, {"to": "al"}), (Guessed, "slow"),
         (list[OnErrorOmit[int]], [1, "x"]),
     ],
     ids=str,

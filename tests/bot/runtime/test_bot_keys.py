@@ -25,7 +25,6 @@ from agent_adapter.receipts.signer import (
 from bot.domain.errors import KeyUnfitError, SettingsError
 from bot.runtime.bot_keys import load_bot_keys
 from bot.runtime.settings import Settings
-from playground.demo.keys import make_signing
 from playground.workspace import TEAM
 from tests.conftest import keys_of
 
@@ -126,19 +125,6 @@ def test_a_private_key_is_read_from_the_environment_or_a_file(signing, monkeypat
 
     monkeypatch.setenv("ASSENT_SIGNING_KEY", signing.signer.private_bytes.decode())
     assert signer_from_environment("ASSENT_SIGNING_KEY").public_key.keyid == signing.kid
-
-    other = make_signing(signing.ring_path.parent, team="T1", name="other.pem")
-    monkeypatch.setenv("ASSENT_SIGNING_KEY_FILE", str(other.key_path))
-    with pytest.raises(
-        InvalidRequestError, match="ASSENT_SIGNING_KEY and ASSENT_SIGNING_KEY_FILE are both set"
-    ):
-        signer_from_environment("ASSENT_SIGNING_KEY")
-    monkeypatch.delenv("ASSENT_SIGNING_KEY")
-    assert signer_from_environment("ASSENT_SIGNING_KEY").public_key.keyid == other.kid
-
-    monkeypatch.setenv("ASSENT_SIGNING_KEY_FILE", "nowhere.pem")
-    with pytest.raises(InvalidRequestError, match="there is no file nowhere"):
-        signer_from_environment("ASSENT_SIGNING_KEY")
 
 
 def wrong_key(kind):

@@ -97,18 +97,6 @@ async def test_a_vote_that_is_not_signed_neither_counts_nor_blocks(client, store
     assert (await newest(store, state)).recorded[0].agreed_by == (ERIK, MIRA)
 
 
-async def test_a_vote_in_the_name_of_a_person_does_not_stand_for_their_own(client, store, change, decide):
-    """The person votes, and is not told that they have voted already."""
-    state = await asked(client, store, quorum=2, approvers=(DANA, ERIK, MIRA))
-    texts = a_text(state, ERIK)
-    state = await change(state, **{f"vote:0:{ERIK}": f"1 approve token {texts}"})
-
-    await decide(state, ERIK)
-
-    [vote] = (await newest(store, state)).votes[0]
-    assert vote.token != "token"
-
-
 async def test_a_vote_for_something_else_than_was_signed_does_not_count(client, store, change, decide, redis):
     state = await asked(client, store, quorum=2, reject_quorum=2, approvers=(DANA, ERIK, MIRA))
     await decide(state, ERIK, RejectDecision())

@@ -266,14 +266,6 @@ async def test_a_decision_of_another_record_decides_nothing(ask, decide, card_of
     assert fault(other_agent, await card_of(approved), verifier) == "audience"
 
 
-async def test_people_who_were_shown_another_call_approved_nothing(ask, decide, card_of, verifier):
-    """The stored question was changed before the click, and changed back after it."""
-    state = await ask(a_payment(amount=5))
-    await decide(state, ERIK, APPROVE)
-
-    assert fault(a_payment(amount=5_000), await card_of(state), verifier) == "action"
-
-
 async def test_a_bot_of_another_namespace_or_workspace_decides_nothing(ask, decide, card_of, key):
     state = await ask(a_payment())
     await decide(state, ERIK, APPROVE)
@@ -396,23 +388,6 @@ async def test_a_wake_up_that_is_not_proven_is_no_answer(ask, decide, agent, wak
     assert read(sent(genuine))
 
     assert read(sent(FORGED[what](genuine, of_other))) is None
-
-
-async def test_a_forged_wake_up_ends_no_wait(ask, decide, agent, wake_up, redis, store):
-    state, other = await ask(a_payment()), await ask(a_payment(run="run-2"))
-    await decide(other, DANA, APPROVE)
-    waiting = asyncio.create_task(agent.wait(state.id))
-    process = agent._records.process
-    async with asyncio.timeout(30):
-        while f"w:{process}" not in await redis.hkeys(store.keys.req(state.id)):
-            await asyncio.sleep(0.01)
-
-    for answer in (sent(await wake_up(other)), "d:0\n{}\nbody\n{", "\x00", "body"):
-        await redis.xadd(store.keys.replies(process), {"id": state.id, "answer": answer})
-    # The genuine one comes behind them.
-    await decide(state, ERIK, RejectDecision(message="no"))
-    async with asyncio.timeout(30):
-        assert (await waiting).decisions[0].message == "no"
 
 
 async def test_a_forged_answer_is_a_rejection_when_the_time_is_over(ask, agent, redis, store):
