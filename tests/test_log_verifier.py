@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 
 from agent_adapter.receipts.ring import Ring
 from bot.domain.audit_chain import entry_line, hash_of, head_line, read, write
+from bot.domain.audit_entry import Mark
 from bot.runtime.bot_keys import problem_of_head
 from bot.store.audit_log import AuditLog
 from tests.support.changed_json import changes
@@ -287,11 +289,15 @@ def test_a_key_that_does_not_count_is_rejected(said, folder, key, tmp_path, fiel
     assert all(told in sentence for sentence in said())
 
 
-def test_a_log_of_another_namespace_is_rejected(said, folder):
-    text = (folder / SECOND).read_text().replace('"log":"assent/', '"log":"other/')
-    (folder / SECOND).write_text(text)
+def test_a_log_of_another_namespace_is_rejected(said, folder, key):
+    """Also one that the same key has signed."""
+    own = key.key.model_copy(update={"namespace": "other"})
+    for file in folder.iterdir():
+        file.unlink()
+    log = AuditLog(folder, "other", replace(key, key=own, ring=Ring([own])))
+    log.append(entries("a"), Mark("1-0", 1), NOON)
 
-    assert all(said())
+    assert all("not signed with a key" in sentence for sentence in said())
 
 
 def test_without_a_key_the_same_chain_is_checked(said, tmp_path, folder):

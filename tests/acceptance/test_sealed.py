@@ -1,7 +1,7 @@
 """Whoever can write to Redis, and has no key of the bots, changes nothing of what people were asked and decided."""
 
 import asyncio
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from agent_adapter import Context
 from agent_adapter.receipts.dsse import load_envelope
@@ -105,19 +105,3 @@ async def test_an_agent_hears_why_a_decision_did_not_count_until_the_deadline(
     assert "revoked" in resume.reason
     assert resume.decisions[0].type == "reject"
     assert resume.decisions[0].message == "Nobody decided in time. A stored decision does not count."
-
-
-async def test_a_click_is_refused_when_the_key_has_ended(start_bot, client, redis, signing, dana, caplog):
-    change(signing, signing.kid, not_after=datetime.now(UTC) + timedelta(seconds=3))
-    bot = await start_bot()
-    interrupt_id = await client.publish(asked("pay"))
-    card = await dana.card("rejected at")
-    await until(lambda: "signing" in bot.health.warnings)
-
-    await dana.press(card, "approve:0")
-
-    await dana.notice(in_answer.MAY_NOT_SIGN)
-    assert kids(await stored(redis, interrupt_id)) == set()
-    assert not bot.health.signed
-    (logged,) = [each for each in caplog.records if each.message == "click.not_signed"]
-    assert signing.kid in logged.reason

@@ -23,7 +23,9 @@ from agent_adapter.receipts.signer import (
     signer_from_environment,
 )
 from bot.domain.errors import KeyUnfitError, SettingsError
+from bot.jobs.slack_link import SlackLink
 from bot.runtime.bot_keys import load_bot_keys
+from bot.runtime.health import Health
 from bot.runtime.settings import Settings
 from playground.workspace import TEAM
 from tests.conftest import keys_of
@@ -92,6 +94,10 @@ def test_a_key_that_ends_while_the_bot_runs_signs_no_more(signing):
 
     with pytest.raises(KeyUnfitError, match=signing.kid):
         ended.sign_head(b"a head")
+    link = SlackLink(None, Health(), None, None, None, ended)
+    link._look_at_keys(ended, TEAM["id"])
+    assert signing.kid in link.health.warnings["signing"]
+    assert not link.health.signed
 
 
 def test_a_key_of_an_agent_signs_no_receipts(signing):

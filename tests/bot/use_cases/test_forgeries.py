@@ -266,6 +266,14 @@ async def test_a_decision_of_another_record_decides_nothing(ask, decide, card_of
     assert fault(other_agent, await card_of(approved), verifier) == "audience"
 
 
+async def test_people_who_were_shown_another_call_approved_nothing(ask, decide, card_of, verifier):
+    """The stored question was changed before the click, and changed back after it."""
+    state = await ask(a_payment(amount=5))
+    await decide(state, ERIK, APPROVE)
+
+    assert fault(a_payment(amount=5_000), await card_of(state), verifier) == "action"
+
+
 async def test_a_bot_of_another_namespace_or_workspace_decides_nothing(ask, decide, card_of, key):
     state = await ask(a_payment())
     await decide(state, ERIK, APPROVE)
