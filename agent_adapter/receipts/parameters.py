@@ -90,19 +90,6 @@ class Parameters:
     def _is_approved(self, parameter: Parameter, approved: Any, value: Any) -> bool:
         if approved is _NOTHING:
             return is_equal(_default(parameter), value)
-        match parameter.kind:
-            case Parameter.VAR_POSITIONAL:
-                return (
-                    type(approved) is list
-                    and len(approved) == len(value)
-                    and all(self._fits(parameter.name, *pair) for pair in zip(approved, value, strict=True))
-                )
-            case Parameter.VAR_KEYWORD:
-                return (
-                    type(approved) is dict
-                    and approved.keys() == value.keys()
-                    and all(self._fits(parameter.name, approved[key], value[key]) for key in value)
-                )
         return self._fits(parameter.name, approved, value)
 
     def _fits(self, name: str, approved: Any, value: Any) -> bool:

@@ -433,22 +433,6 @@ class Node(BaseModel):
 @pytest.mark.parametrize(
     ("kind", "approved"),
     [
-        (Node, {"below": [{"below": []}]}), (Pair, [1, 2]), (Path, "a/b"),
-        (UUID, "2f1d3f8e-0a52-4c39-9bb5-52a9a5d1b1d4"), (AnyUrl, "https://example.com/"),
-        (IPv4Address, "10.0.0.1"), (Sequence[int], [1]), (OrderedDict[str, int], {"a": 1}), (deque[int], [1]),
-        (Annotated[int, Field(gt=1)], 2), (re.RegexFlag, 2), (defaultdict[str, int], {"a": 1}),
-    ],
-    ids=str,
-)  # fmt: skip
-def test_a_type_that_only_converts_is_in_nobodys_way(kind, approved):
-    value = TypeAdapter(kind).validate_python(approved)
-
-    assert runs(paying(kind), {"payment": approved}, payment=value) == value
-
-
-@pytest.mark.parametrize(
-    ("kind", "approved"),
-    [
         (Doubled, {"amount": 5}), (list[Trimmed], [" al"]), (Filled, {"to": "al"}), (Guessed, "slow"),
         (list[OnErrorOmit[int]], [1, "x"]),
     ],
@@ -561,10 +545,14 @@ def test_a_value_that_its_type_changes_or_shortens_does_not_run(kind, approved, 
         (AnyUrl, '"https://example.com"'),  (dict[int, str], '{"1":"al"}'),
         (set[int], "[10,9]"), (Renaming, '{"recipient":"al"}'), (Renaming, '{"to":"al"}'),
         (CodedBothWays, '{"text":"ZGVsZXRl"}'), (Fixed, '{"to":"al"}'),
+        (Node, '{"below":[{"below":[]}]}'), (Pair, "[1,2]"), (Path, '"a/b"'), (IPv4Address, '"10.0.0.1"'),
+        (UUID, '"2f1d3f8e-0a52-4c39-9bb5-52a9a5d1b1d4"'), (Sequence[int], "[1]"), (deque[int], "[1]"),
+        (OrderedDict[str, int], '{"a":1}'), (defaultdict[str, int], '{"a":1}'),
+        (Annotated[int, Field(gt=1)], "2"), (re.RegexFlag, "2"),
     ],
     ids=str,
 )  # fmt: skip
-def test_a_value_that_its_type_only_writes_in_another_way_runs(kind, approved):
+def test_a_value_that_its_type_converts_or_writes_in_another_way_runs(kind, approved):
     """`Z` and `+00:00` are the same moment, and what is left out has its default."""
     value = TypeAdapter(kind).validate_json(approved)
 
