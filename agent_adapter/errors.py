@@ -90,10 +90,6 @@ class ReceiptError(DecisionNotAllowedError):
         """Short machine-readable reason, such as `signature` or `expired`."""
 
 
-class SigningError(AgentAdapterError):
-    """The signing key cannot be used now, so nothing was decided."""
-
-
 class ClaimedError(AgentAdapterError):
     """Another process is resuming this interrupt."""
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from statistics import median, quantiles
 from tempfile import TemporaryDirectory
 
-from agent_adapter.receipts.key_files import make_signing
 from benchmarks.cards import AGENT, PRESSED, all_drawn, all_looked_at
 from benchmarks.figures import Bound, Row
 from benchmarks.processes import Child, EndedError, app, child, private_redis, replicated_redis
@@ -24,6 +23,7 @@ from benchmarks.slack import (
     at_once,
     at_rate,
 )
+from playground.demo.keys import make_signing
 
 REPLICATED = {"replicated", "confirmed"}
 """The bot with a Redis that has a replica. The clicks of `confirmed` wait for it."""

@@ -22,7 +22,6 @@ from bot.domain.errors import NotConfirmedError
 from bot.jobs.policy_watch import PolicyKeeper
 from bot.runtime.bot_keys import UNSIGNED, load_bot_keys
 from bot.runtime.health import Health
-from bot.runtime.log_key import load_log_key
 from bot.runtime.offload import SWITCH_EVERY
 from bot.runtime.settings import NOT_KEPT, Settings
 from bot.slack.client import as_json
@@ -69,13 +68,11 @@ async def running(settings: Settings) -> AsyncIterator[Bot]:
 async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:
     health = Health()
     policies = PolicyKeeper(settings, health)
-    bot_keys, log_key = load_bot_keys(settings), load_log_key(settings)
+    bot_keys = load_bot_keys(settings)
     cipher = Cipher.parse(settings.record_key)
     health.signed = bot_keys is not None
     if bot_keys is None:
         logger.warning("receipts.unsigned", extra={"reason": UNSIGNED})
-    else:
-        await bot_keys.signer.try_out()
     redis = await _connect(settings, stack)
     timeout = aiohttp.ClientTimeout(total=settings.slack_timeout)
     session = await stack.enter_async_context(
@@ -86,9 +83,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:
     await agree_on_seal(redis, keys, seal, address=address)
     durability = await _agree_on_durability(settings, redis)
     trail = await _connect(settings, stack, is_trail=True)
-    return Opened(
-        settings, health, policies, bot_keys, log_key, cipher, session, redis, trail, keys, durability
-    )
+    return Opened(settings, health, policies, bot_keys, cipher, session, redis, trail, keys, durability)
 
 
 async def _connect(settings: Settings, stack: AsyncExitStack, *, is_trail: bool = False) -> Redis:

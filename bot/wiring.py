@@ -24,7 +24,7 @@ from bot.http.application import build_site
 from bot.http.server import HttpServer
 from bot.jobs.admit import Admissions
 from bot.jobs.audit_mover import EVERY as AUDIT_EVERY
-from bot.jobs.audit_mover import MOST_BYTES, AuditMover, posting_to
+from bot.jobs.audit_mover import MOST_BYTES, AuditMover
 from bot.jobs.deadlines import Deadlines
 from bot.jobs.heartbeat import EVERY as BEAT_EVERY
 from bot.jobs.heartbeat import Heartbeat
@@ -49,10 +49,8 @@ from bot.listeners.views import Forms
 from bot.on_call.schedules import Schedules
 from bot.runtime.bot_keys import BotKeys
 from bot.runtime.health import Health
-from bot.runtime.log_key import LogKey
 from bot.runtime.metrics import build_registry
 from bot.runtime.settings import Settings
-from bot.runtime.statements import Signing
 from bot.runtime.tasks import Tasks
 from bot.slack.client import SlackClient
 from bot.slack.directory import Directory
@@ -79,7 +77,6 @@ class Opened:
     policies: PolicyKeeper
     bot_keys: BotKeys | None
     """`None` when what people decide is not signed."""
-    log_key: LogKey | None
     cipher: Cipher
     session: aiohttp.ClientSession
     redis: Redis
@@ -143,7 +140,7 @@ def compose(opened: Opened) -> Bot:
         settings.calendar_addresses,
     )
     directory = Directory(slack, schedules)
-    store, audit = _records(opened, slack)
+    store, audit = _records(opened)
     guard = RestoreGuard(store, slack, health, process)
     pacing = Pacing(store.scripts, store.keys, enabled=settings.pace)
     judge = Judge(directory)
@@ -203,8 +200,7 @@ def compose(opened: Opened) -> Bot:
     sockets = _sockets(settings, slack, deliveries, heartbeat)
     inboxes = InboxReader(store, drawing.wake, sweep=settings.sweep_seconds)
     link = SlackLink(slack, health, policies, sockets, drawing.wake, opened.bot_keys)
-    post = posting_to(slack, settings.audit_channel) if settings.audit_channel else None
-    mover = AuditMover(audit, health, process, MOST_BYTES, settings.audit_days, post)
+    mover = AuditMover(audit, health, process, MOST_BYTES, settings.audit_days)
     wake_ups = WakeUps(
         settings.redis_url,
         opened.keys,
@@ -246,14 +242,9 @@ def compose(opened: Opened) -> Bot:
     )
 
 
-def _records(opened: Opened, slack: SlackClient) -> tuple[ApprovalStore, AuditStore]:
-    settings, found, keys = opened.settings, opened.bot_keys, opened.keys
+def _records(opened: Opened) -> tuple[ApprovalStore, AuditStore]:
+    settings, signing, keys = opened.settings, opened.bot_keys, opened.keys
     address = address_of(settings.redis_url)
-    signing = (
-        Signing(found.signer, keys.namespace, lambda: slack.me.team_id, found.ring, found.seal)
-        if found
-        else None
-    )
     store = ApprovalStore(
         opened.redis,
         keys,
@@ -263,7 +254,7 @@ def _records(opened: Opened, slack: SlackClient) -> tuple[ApprovalStore, AuditSt
         durability=opened.durability,
     )
     audit = AuditStore(
-        opened.trail, keys, settings.audit_dir, key=opened.log_key, address=address, cipher=opened.cipher
+        opened.trail, keys, settings.audit_dir, signing=signing, address=address, cipher=opened.cipher
     )
     return store, audit
 

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 
 from agent_adapter import ApprovalClient
-from agent_adapter.receipts.key_files import Signing, make_signing
 from agent_adapter.redis.pool import freeze_meta, open_redis
 from bot.app import running
 from bot.runtime.settings import Settings
@@ -20,6 +19,7 @@ from bot.store.records import ApprovalStore
 from bot.wiring import Bot
 from playground.client import Control
 from playground.clusters import Cluster
+from playground.demo.keys import Signing, make_signing
 from playground.redis_server import RedisServer
 from playground.sentinels import Sentinels
 from playground.server import Playground

@@ -24,7 +24,7 @@ VERSIONS = ("1.30", "1.37")
 OWN_USER = re.search(r"^USER (\d+):(\d+)$", page("deploy/Dockerfile"), re.MULTILINE)
 SECRETS = {
     "REDIS_URL", "SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "SLACK_SIGNING_SECRET", "ASSENT_SIGNING_KEY", "ASSENT_SEAL_KEY",
-    "ASSENT_RECORD_KEY", "ASSENT_LOG_KEY", "ASSENT_PAGERDUTY_TOKEN", "ASSENT_CALENDARS",
+    "ASSENT_RECORD_KEY", "ASSENT_PAGERDUTY_TOKEN", "ASSENT_CALENDARS",
 }  # fmt: skip
 KUSTOMIZE = "kustomize.config.k8s.io/"
 OPERATOR = "monitoring.coreos.com/v1"

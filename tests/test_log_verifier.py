@@ -5,16 +5,20 @@ import json
 import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from agent_adapter.receipts.ring import Ring
 from bot.domain.audit_chain import entry_line, hash_of, head_line, read, write
-from bot.runtime.log_key import keys_of_log, problem_of
+from bot.domain.audit_entry import Mark
+from bot.runtime.bot_keys import problem_of_head
 from bot.store.audit_log import AuditLog
 from tests.support.changed_json import changes
-from tests.support.logs import DAY, NOON, entries, make_key, make_log
+from tests.support.logs import DAY, NOON, entries, make_keys, make_log
+from tests.support.receipts import Signing, listed
 
 VERIFIER = Path(__file__).parents[1] / "verifiers/assent_log.py"
 FIRST, SECOND = "2026-11-07.jsonl", "2026-11-08.jsonl"
@@ -30,7 +34,7 @@ def verifier():
 
 @pytest.fixture
 def key(tmp_path):
-    return make_key(tmp_path)
+    return make_keys(tmp_path)
 
 
 @pytest.fixture
@@ -52,14 +56,18 @@ def said(verifier, folder, key, tmp_path):
     """What both say of the folder as it is now: empty when it is sound."""
 
     def say(*, against=(), has_key=True):
-        keys = keys_of_log(key.ring, "assent") if has_key else {}
+        verify = partial(problem_of_head, ring_of(tmp_path), "assent") if has_key else None
         ring = verifier.keys_in(tmp_path / "ring.json") if has_key else {}
         return [
-            reason(ValueError, lambda: AuditLog(folder, "assent").check(keys and partial(problem_of, keys), against)),
+            reason(ValueError, lambda: AuditLog(folder, "assent").check(verify, against)),
             reason(verifier.Changed, lambda: verifier.verify(folder, ring, [text.encode() for text in against])),
         ]  # fmt: skip
 
     return say
+
+
+def ring_of(folder):
+    return Ring.load(folder / "ring.json")
 
 
 def reason(kind, work):
@@ -237,7 +245,7 @@ def test_a_head_from_before_shows_what_is_missing(said, folder, key, cut, told):
 def test_somebody_with_the_key_who_writes_it_anew_is_found_by_a_head_from_before(said, folder, key):
     heads = [lines_in(folder)[2].decode()]
 
-    rewritten(folder, key, sign=key.sign)
+    rewritten(folder, key, sign=key.sign_head)
 
     assert said() == ["", ""]
     assert all("it was written anew" in sentence for sentence in said(against=heads))
@@ -264,24 +272,32 @@ def test_what_was_erased_leaves_the_log_sound(said, folder):
 
 @pytest.mark.parametrize(
     ("fields", "told"),
-    [({"revoked": True}, "is revoked"), ({"not_after": "2026-11-07T23:00:00Z"}, "only between")],
+    [
+        ({"revoked": True}, "is revoked"),
+        ({"not_after": "2026-11-07T23:00:00Z"}, "only between"),
+        ({"namespace": "other"}, "not signed with a key"),
+        ({"purpose": "agent", "team": None, "agent": "billing"}, "not signed with a key"),
+    ],
 )
 def test_a_key_that_does_not_count_is_rejected(said, folder, key, tmp_path, fields, told):
     ring = json.loads((tmp_path / "ring.json").read_text())
-    ring["keys"][0] |= fields
+    changed = ring["keys"][0] | fields
+    own = {name: value for name, value in changed.items() if value is not None}
+    ring["keys"] = [own, listed(Signing())]
     (tmp_path / "ring.json").write_text(json.dumps(ring))
-    key.ring._next_look = 0
 
     assert all(told in sentence for sentence in said())
 
 
-def test_a_key_of_another_namespace_is_rejected(said, tmp_path, folder):
-    other = make_key(tmp_path, namespace="other")
-    AuditLog(tmp_path / "trail2", "other", other)
-    text = (folder / SECOND).read_text().replace('"log":"assent/', '"log":"other/')
-    (folder / SECOND).write_text(text)
+def test_a_log_of_another_namespace_is_rejected(said, folder, key):
+    """Also one that the same key has signed."""
+    own = key.key.model_copy(update={"namespace": "other"})
+    for file in folder.iterdir():
+        file.unlink()
+    log = AuditLog(folder, "other", replace(key, key=own, ring=Ring([own])))
+    log.append(entries("a"), Mark("1-0", 1), NOON)
 
-    assert all(said())
+    assert all("not signed with a key" in sentence for sentence in said())
 
 
 def test_without_a_key_the_same_chain_is_checked(said, tmp_path, folder):
@@ -347,7 +363,7 @@ def test_the_verifier_runs_by_itself(folder, tmp_path):
 
     code, told = run("--key", "ring.json")
     assert (code, "lines 1 to 9" in told, "Each head is signed" in told) == (0, True, True)
-    assert run() == (2, "Nothing was checked: the heads are signed: name the ring with the public key of the log after --key\n")  # fmt: skip
+    assert run() == (2, "Nothing was checked: the heads are signed: name the ring after --key\n")  # fmt: skip
     assert run("--key", "ring.json", "--against", "ring.json")[0] == 2
     without(1)(folder, None)
     code, told = run("--key", "ring.json")

@@ -23,7 +23,6 @@ from agent_adapter.redis.pool import SCHEMA
 from bot.cli.commands import cli
 from bot.runtime.bot_keys import load_bot_keys
 from bot.runtime.health import Health
-from bot.runtime.log_key import load_log_key
 from bot.runtime.metrics import build_registry
 from bot.runtime.settings import Settings, load_settings, variable_of
 from bot.sentences.in_refusal import AT_PLACE
@@ -543,7 +542,7 @@ def test_the_compose_file_passes_settings_on_under_their_own_names():
 
 def test_the_compose_file_takes_keys_and_starts_without_them(monkeypatch):
     """Where no file is named, its secret is empty, and that is as good as none."""
-    for name in ("signing_key", "seal_key", "record_key", "log_key"):
+    for name in ("signing_key", "seal_key", "record_key"):
         variable = f"ASSENT_{name.upper()}_FILE"
         assert name in BOT["secrets"]
         assert COMPOSE["secrets"][name] == {"file": f"${{{variable}:-/dev/null}}"}
@@ -558,7 +557,6 @@ def test_the_compose_file_takes_keys_and_starts_without_them(monkeypatch):
     settings = load_settings(env_file=None)
     assert load_bot_keys(settings) is None
     assert not settings.record_key
-    assert load_log_key(settings) is None
 
 
 def test_the_compose_file_has_a_place_for_the_audit_trail():

@@ -118,11 +118,11 @@ class Log:
             what = "it was cut" if n > self.n else "it was written anew, or its files from before are gone"
             raise Changed(f"the head of line {n:,} that you named is not in it: {what}")
         if self.is_signed and not self.keys:
-            raise Unchecked("the heads are signed: name the ring with the public key of the log after --key")
+            raise Unchecked("the heads are signed: name the ring after --key")
 
 
 def check_signature(keys: Keys, line: dict[str, Any]) -> None:
-    """Check that a key of the log has signed a head."""
+    """Check that a key of the bots has signed a head."""
     head = line["head"]
     key = keys.get(head.get("key", ""))
     try:
@@ -131,7 +131,7 @@ def check_signature(keys: Keys, line: dict[str, Any]) -> None:
         signature = base64.b64decode(line.get("sig", ""), validate=True)
         key["public"].verify(signature, written(line, without="sig"))
     except (InvalidSignature, TypeError, ValueError):
-        raise Changed("it is not signed with a key of the log") from None
+        raise Changed("it is not signed with a key of the bots") from None
     if key.get("revoked"):
         raise Changed(f"the key {key['kid']} is revoked, so what it signed counts no more")
     if not key["early"] <= TIME(head["at"]) <= key["late"]:
@@ -161,12 +161,12 @@ def read_key(key: dict[str, Any]) -> dict[str, Any]:
 
 
 def keys_in(path: Path) -> Keys:
-    """Read the public keys of the log from a ring."""
+    """Read the public keys of the bots from a ring."""
     with suppress(OSError, ValueError, KeyError, TypeError):
         keys = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=once)["keys"]
-        if found := {key["kid"]: read_key(key) for key in keys if key["purpose"] == "log"}:
+        if found := {key["kid"]: read_key(key) for key in keys if key["purpose"] == "receipts"}:
             return found
-    raise Unchecked(f"{path} is not a ring with a key of the log")
+    raise Unchecked(f"{path} is not a ring with a key of a bot")
 
 
 def heads_in(path: Path) -> list[bytes]:

@@ -1,6 +1,5 @@
 """Files that people review: a program must read them as they look, so what nobody sees there is refused with its line."""
 
-import json
 import re
 import unicodedata
 
@@ -22,7 +21,6 @@ def is_unseen(char: str) -> bool:
 # Emoji are several characters: a sign, and what follows it without a sign of its own.
 _SIGN = re.compile("[\u2190-\u2bff\u3030-\u303d\U0001f000-\U0001faff][\ufe0e\ufe0f\u200d]+")
 _ODD = re.compile(r"\r(?!\n)|[^\n\r\t -~]")
-_KEY = re.compile(r'"(?:[^"\\]|\\.)*+"(\s*:)?|[{}]', re.DOTALL)
 
 
 def unseen_in(text: str) -> tuple[int, str] | None:
@@ -35,26 +33,6 @@ def unseen_in(text: str) -> tuple[int, str] | None:
         if is_unseen(found[0]):
             code = f"U+{ord(found[0]):04X}"
             return _line(text, found.start()), f"{code} is there, which nobody sees: take it out"
-    return None
-
-
-def twice_in_json(text: str) -> tuple[int, str] | None:
-    """Return the line and a sentence about the first key that is in one object twice; `None` when there is none."""
-    known: list[set[str]] = []
-    for found in _KEY.finditer(text):
-        if found[0] == "{":
-            known.append(set())
-        elif found[0] == "}":
-            del known[-1:]
-        elif found[1] and known:
-            try:
-                key = json.loads(found[0][: -len(found[1])], strict=False)
-            except ValueError:
-                # This is not JSON, and the reader of the file says so.
-                return None
-            if key in known[-1]:
-                return _line(text, found.start()), f"{key!r} is here twice: take one out"
-            known[-1].add(key)
     return None
 
 

@@ -13,6 +13,7 @@ from agent_adapter.errors import InvalidRequestError, ReceiptError
 
 if TYPE_CHECKING:
     from securesystemslib.dsse import Envelope
+    from securesystemslib.signer import Signer
 
 MOST_BYTES = 256 * 1024
 """Of an envelope as text. A statement about 50 actions takes 40 KB."""
@@ -42,6 +43,15 @@ def load_envelope(text: str) -> "Envelope":
         )
     except (InvalidRequestError, LookupError, TypeError, ValueError, RecursionError) as error:
         raise ReceiptError("a receipt is not a signed envelope (DSSE)", code="form") from error
+
+
+def signed(signer: "Signer", type: str, payload: bytes) -> str:
+    """Sign a payload of a type, and return the envelope as JSON."""
+    from securesystemslib.dsse import Envelope  # noqa: PLC0415  # an extra
+
+    envelope = Envelope(payload, type, {})
+    envelope.sign(signer)
+    return dump_envelope(envelope)
 
 
 def dump_envelope(envelope: "Envelope") -> str:

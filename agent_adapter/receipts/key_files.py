@@ -4,53 +4,14 @@ import base64
 import os
 import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.receipts.ring import Ring, RingKey, dump_keys, parse_keys
-from agent_adapter.receipts.signer import new_signer, public_of
 
 if TYPE_CHECKING:
     from securesystemslib.signer import CryptoSigner
-
-
-@dataclass(frozen=True, slots=True)
-class Signing:
-    """A private key and a ring, in two files, and the key for the seal of the bots."""
-
-    signer: "CryptoSigner"
-    key_path: Path
-    ring_path: Path
-    seal_path: Path
-
-    @property
-    def kid(self) -> str:
-        """The name of the key."""
-        return str(self.signer.public_key.keyid)
-
-    @property
-    def ring(self) -> Ring:
-        """The ring as it is in its file; each time another object."""
-        return Ring.load(self.ring_path)
-
-
-def make_signing(
-    folder: Path, *, team: str, namespace: str = "assent", name: str = "signing-key.pem"
-) -> Signing:
-    """Make a key for receipts and a ring with it in a folder: for a demo and for tests.
-
-    A second call with another name adds a second key to the same ring.
-    """
-    signer, key_path, ring_path = new_signer(), folder / name, folder / "ring.json"
-    write_private_key(key_path, signer)
-    key = RingKey.of(public_of(signer), "receipts", namespace=namespace, team=team)
-    write_keys(ring_path, [*read_keys(ring_path), key])
-    seal_path = folder / "seal-key"
-    if not seal_path.exists():
-        write_seal_key(seal_path)
-    return Signing(signer, key_path, ring_path, seal_path)
 
 
 def write_private_key(path: Path, signer: "CryptoSigner") -> None:
@@ -86,14 +47,12 @@ def read_keys(path: Path) -> tuple[RingKey, ...]:
     """Read the keys of a ring; none when the file is not there yet.
 
     Raises:
-        InvalidRequestError: when the file cannot be read or is not a ring.
+        InvalidRequestError: when the file is not a ring.
+        OSError: when it cannot be read.
     """
-    try:
-        return parse_keys(path.read_bytes().decode(), where=str(path))
-    except FileNotFoundError:
+    if not path.exists():
         return ()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidRequestError(f"cannot read {path}: {error}") from error
+    return parse_keys(path.read_text(encoding="utf-8", errors="replace"), where=str(path))
 
 
 def write_keys(path: Path, keys: Iterable[RingKey]) -> None:

@@ -3,7 +3,6 @@
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from copy import deepcopy
 from functools import cached_property
 from inspect import Parameter
 from types import NoneType, UnionType
@@ -34,7 +33,6 @@ _INJECTED = {
 """Types that frameworks pass to tools by themselves. No person is asked about them."""
 _INJECTED_MARK = "langchain_core.tools.base.InjectedToolArg"
 _NOTHING = Parameter.empty
-_PLAIN = {Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY}
 
 
 class Parameters:
@@ -46,12 +44,6 @@ class Parameters:
         first = next(iter(self._signature.parameters), "")
         self._object = first if first in _OBJECTS else None
         self._adapters: dict[str, TypeAdapter[Any] | None] = {}
-        declared = self._signature.parameters.values()
-        self._in_order = [each.name for each in declared if each.kind is Parameter.POSITIONAL_OR_KEYWORD]
-        self._defaults = {each.name: each.default for each in declared if each.default is not _NOTHING}
-        # The body may change a list that is a default. The next call would run with that, and nobody was asked.
-        self._untouched = {each.name: _copied(each.default) for each in declared}
-        self._is_plain = {each.kind for each in declared} <= _PLAIN
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Return the value of every parameter, with defaults.
@@ -59,13 +51,6 @@ class Parameters:
         Raises:
             TypeError: when they do not fit the signature.
         """
-        if self._is_plain:
-            # The signature itself would take longer than all checks.
-            given = dict(zip(self._in_order, args, strict=False))
-            values = {**self._defaults, **given, **kwargs}
-            is_whole = len(given) == len(args) and not given.keys() & kwargs.keys()
-            if is_whole and values.keys() == self._signature.parameters.keys():
-                return values
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
         return dict(bound.arguments)
@@ -100,20 +85,7 @@ class Parameters:
 
     def _is_approved(self, parameter: Parameter, approved: Any, value: Any) -> bool:
         if approved is _NOTHING:
-            return is_equal(_default(parameter, self._untouched[parameter.name]), value)
-        match parameter.kind:
-            case Parameter.VAR_POSITIONAL:
-                return (
-                    type(approved) is list
-                    and len(approved) == len(value)
-                    and all(self._fits(parameter.name, *pair) for pair in zip(approved, value, strict=True))
-                )
-            case Parameter.VAR_KEYWORD:
-                return (
-                    type(approved) is dict
-                    and approved.keys() == value.keys()
-                    and all(self._fits(parameter.name, approved[key], value[key]) for key in value)
-                )
+            return is_equal(_default(parameter), value)
         return self._fits(parameter.name, approved, value)
 
     def _fits(self, name: str, approved: Any, value: Any) -> bool:
@@ -175,19 +147,11 @@ class Parameters:
         return frozenset(name for name, hint in self._hints.items() if _is_injected(hint))
 
 
-def _default(parameter: Parameter, untouched: Any) -> Any:
-    if isinstance(untouched, FieldInfo):
-        return untouched.get_default(call_default_factory=True, validated_data={})
+def _default(parameter: Parameter) -> Any:
+    if isinstance(parameter.default, FieldInfo):
+        return parameter.default.get_default(call_default_factory=True, validated_data={})
     empty: dict[Any, Any] = {Parameter.VAR_POSITIONAL: (), Parameter.VAR_KEYWORD: {}}
-    return empty.get(parameter.kind, untouched)
-
-
-def _copied(value: Any) -> Any:
-    """Copy a value as it is now. What cannot be copied is compared as the object that it is."""
-    try:
-        return deepcopy(value)
-    except Exception:  # noqa: BLE001  # a default may be of any class
-        return value
+    return empty.get(parameter.kind, parameter.default)
 
 
 def _is_injected(hint: Any) -> bool:

@@ -1,20 +1,14 @@
 """What an agent signs about a question, so that the bot knows who asks."""
 
-import hashlib
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
-
-from pydantic import ConfigDict
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from agent_adapter.contract.arguments import decode, encode
-from agent_adapter.contract.hitl import WireModel
 from agent_adapter.contract.interrupt import Interrupt
-from agent_adapter.contract.wire import to_model
+from agent_adapter.contract.numbers import whole
 from agent_adapter.errors import InvalidRequestError, ReceiptError
-from agent_adapter.receipts.dsse import dump_envelope, load_envelope
+from agent_adapter.receipts.dsse import load_envelope, signed
 from agent_adapter.receipts.ring import Ring
-from agent_adapter.receipts.signer import sign, sign_envelope
-from agent_adapter.receipts.statement import run_of
+from agent_adapter.receipts.statement import bytes_digest, run_of
 
 if TYPE_CHECKING:
     from securesystemslib.signer import Signer
@@ -22,27 +16,6 @@ if TYPE_CHECKING:
 QUESTION = "application/vnd.assent.question.v1+json"
 """The payload type."""
 VERSION: Final = 1
-
-
-class Question(WireModel):
-    """A question, as its agent has signed it."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    v: Literal[1] = VERSION
-    kid: str
-    """The name of the key that signs it."""
-    ns: str
-    """The namespace in Redis."""
-    rec: str
-    """The id of the record."""
-    run: str
-    """The digest of the agent's run: `run_of`."""
-    agent: str
-    body: str
-    """The SHA-256 of the question as it is stored, before it is encrypted, in hex."""
-    at: int
-    """When it was signed, in Unix milliseconds."""
 
 
 class Marks(Protocol):
@@ -59,15 +32,18 @@ class Marks(Protocol):
         """
 
 
-async def sign_question(signer: "Signer", interrupt: Interrupt, body: str, *, namespace: str, at: int) -> str:
+def sign_question(signer: "Signer", interrupt: Interrupt, body: str, *, namespace: str, at: int) -> str:
     """Sign a question, and return the envelope.
 
-    Raises:
-        SigningError: when the signer cannot sign now.
+    Args:
+        signer: The key of its agent.
+        interrupt: The question.
+        body: The same as it is stored, before it is encrypted.
+        namespace: The namespace in Redis.
+        at: When it is signed, in Unix milliseconds.
     """
-    said = _said(interrupt, body, namespace)
-    payload = encode({"v": VERSION, "kid": signer.public_key.keyid, **said, "at": at}).encode()
-    return dump_envelope(await sign_envelope(partial(sign, signer), QUESTION, payload))
+    said = _said(signer.public_key.keyid, interrupt, body, namespace) | {"at": at}
+    return signed(signer, QUESTION, encode(said).encode())
 
 
 def check_question(ring: Ring, text: str, interrupt: Interrupt, body: str, *, namespace: str) -> None:
@@ -78,10 +54,12 @@ def check_question(ring: Ring, text: str, interrupt: Interrupt, body: str, *, na
     """
     envelope = load_envelope(text)
     key = ring.check(envelope, purpose="agent", type=QUESTION)
-    question = _load(envelope.payload)
-    expected = {"kid": key.kid, **_said(interrupt, body, namespace)}
+    fields, expected = _read(envelope.payload), _said(key.kid, interrupt, body, namespace)
+    at = whole(fields.pop("at", None))
+    if at is None or fields.keys() != expected.keys():
+        raise ReceiptError("a signed question cannot be read", code="form")
     for name, value in expected.items():
-        if getattr(question, name) != value:
+        if fields[name] != value:
             raise ReceiptError(f"{interrupt.id}: what its agent has signed has another {name!r}", code=name)
     for code, named, bound in (
         ("agent", interrupt.agent, key.agent),
@@ -92,24 +70,26 @@ def check_question(ring: Ring, text: str, interrupt: Interrupt, body: str, *, na
                 f"{interrupt.id} is of the {code} {named!r}, and the key {key.kid} signs for {bound!r}",
                 code=code,
             )
-    if not key.could_sign_at(question.at):
+    if not key.could_sign_at(at):
         raise ReceiptError(
             f"{interrupt.id} was signed outside of the time of the key {key.kid}", code="key_time"
         )
 
 
-def _said(interrupt: Interrupt, body: str, namespace: str) -> dict[str, Any]:
+def _said(kid: str, interrupt: Interrupt, body: str, namespace: str) -> dict[str, Any]:
     return {
+        "v": VERSION,
+        "kid": kid,
         "ns": namespace,
         "rec": interrupt.id,
         "run": run_of(interrupt.run),
         "agent": interrupt.agent,
-        "body": hashlib.sha256(body.encode()).hexdigest(),
+        "body": bytes_digest(body),
     }
 
 
-def _load(payload: bytes) -> Question:
+def _read(payload: bytes) -> dict[str, Any]:
     try:
-        return to_model(Question.model_validate, decode(payload.decode()), where="question")
-    except (InvalidRequestError, UnicodeDecodeError) as error:
+        return dict(decode(payload.decode()))
+    except (InvalidRequestError, UnicodeDecodeError, TypeError, ValueError) as error:
         raise ReceiptError(f"a signed question cannot be read: {error}", code="form") from error

@@ -4,7 +4,6 @@ import base64
 import binascii
 import logging
 import os
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -19,12 +18,11 @@ from agent_adapter.contract.arguments import decode, encode_indented
 from agent_adapter.contract.hitl import WireModel
 from agent_adapter.contract.names import AgentName, Namespace
 from agent_adapter.contract.numbers import whole
-from agent_adapter.contract.reviewed import twice_in_json, unseen_in
 from agent_adapter.contract.wire import to_model
 from agent_adapter.errors import InvalidRequestError, ReceiptError
 from agent_adapter.extras import needs
 from agent_adapter.receipts.dsse import digest_of, load_envelope
-from agent_adapter.receipts.signer import CREATE, CREATE_FOR_AGENT, CREATE_FOR_LOG, kid_of
+from agent_adapter.receipts.signer import CREATE, kid_of
 from agent_adapter.receipts.statement import LONGEST_USE, RECEIPT, Statement, load_statement
 
 if TYPE_CHECKING:
@@ -41,17 +39,12 @@ LONGEST_WAIT = timedelta(days=30)
 """How far the deadline may lie ahead when somebody decides."""
 KEPT = 1024
 """How many checked envelopes are kept in memory."""
-LOOK_EVERY = 1.0
-"""Seconds between two looks at whether the file of the ring has changed."""
 
-Purpose = Literal["receipts", "log", "agent"]
+Purpose = Literal["receipts", "agent"]
 _OWNER: Mapping[Purpose, str] = {
     "receipts": "the bot's public key",
-    "log": "the public key of the log",
     "agent": "the agent's public key",
 }
-
-_MAKES: Mapping[Purpose, str] = {"receipts": CREATE, "log": CREATE_FOR_LOG, "agent": CREATE_FOR_AGENT}
 
 _P = 2**255 - 19
 _Y8 = int.from_bytes(
@@ -87,7 +80,7 @@ class RingKey(WireModel):
     public: str
     """Its 32 bytes in base64."""
     purpose: Purpose
-    """What it may sign: statements about clicks, the audit log, or what an agent asks."""
+    """What it may sign: statements about clicks and the heads of the audit log, or what an agent asks."""
     namespace: Namespace
     """The namespace in Redis for which it signs."""
     team: Annotated[str, StringConstraints(pattern=r"^[TE][A-Z0-9]+$")] | None = None
@@ -106,11 +99,11 @@ class RingKey(WireModel):
         raw = _public_bytes(self.public)
         if self.kid != kid_of(raw):
             raise ValueError(f"this public key is called {kid_of(raw)!r}, not {self.kid!r}")
-        wanted = {"receipts": ("team",), "agent": ("agent",), "log": ()}[self.purpose]
+        wanted = "team" if self.purpose == "receipts" else "agent"
         for name in ("team", "agent"):
-            if (getattr(self, name) is not None) != (name in wanted):
+            if (getattr(self, name) is not None) != (name == wanted):
                 raise ValueError(
-                    f"a key of purpose {self.purpose!r} {'needs its' if name in wanted else 'has no'} {name!r}"
+                    f"a key of purpose {self.purpose!r} {'needs its' if name == wanted else 'has no'} {name!r}"
                 )
         if self.not_before and self.not_after and self.not_before > self.not_after:
             raise ValueError("not_before is later than not_after")
@@ -171,7 +164,7 @@ class Opened:
 
 
 class Ring:
-    """The public keys that a verifier trusts. A ring from a file follows the file.
+    """The public keys that a verifier trusts.
 
     Args:
         keys: No two with the same public key.
@@ -181,10 +174,15 @@ class Ring:
     """
 
     def __init__(self, keys: Iterable[RingKey] = ()) -> None:
-        self._path: Path | None = None
-        self._seen: object = None
-        self._next_look = 0.0
-        self._trusted = _Trusted(keys)
+        listed = tuple(keys)
+        self.keys: Mapping[str, RingKey] = MappingProxyType(
+            {key.kid: key for key in listed if key.public_key}
+        )
+        """The keys by their names."""
+        if len(self.keys) < len(listed):
+            raise InvalidRequestError("ring: a key is listed twice: keep one entry for each key")
+        # By its text, so that no other text can meet a result. Errors are not kept.
+        self._open = lru_cache(KEPT)(self._read_statement)
 
     @classmethod
     def parse(cls, text: str, *, where: str = "ring") -> Self:
@@ -196,26 +194,30 @@ class Ring:
         return cls(parse_keys(text, where=where))
 
     @classmethod
-    def load(cls, path: str | Path, *, where: str = "ring", purpose: Purpose = "receipts") -> Self:
-        """Read a ring from a file, and again whenever the file changes. If it is broken then, the last ring stays.
+    def load(cls, path: str | Path, *, where: str = "ring") -> Self:
+        """Read a ring from a file. One without a bot's key is a warning.
 
         Args:
             path: The file.
             where: What named the file, for errors.
-            purpose: What its keys have to have signed. A ring without such a key is a warning.
 
         Raises:
             InvalidRequestError: when the file cannot be read or is not a ring.
         """
-        ring = cls()
-        ring._path = Path(path)
-        ring._read_file(where)
-        if not any(key.purpose == purpose and not key.revoked for key in ring._trusted.keys.values()):
+        try:
+            text = Path(path).read_bytes().decode()
+        except (OSError, UnicodeDecodeError) as error:
+            because = error.strerror if isinstance(error, OSError) else "it is not text"
+            raise InvalidRequestError(
+                f"{where}: cannot read {path}: {because}: name the file of public keys that "
+                "`keys signing` keeps, and let this user read it"
+            ) from error
+        ring = cls.parse(text, where=str(path))
+        if not any(key.purpose == "receipts" and not key.revoked for key in ring.keys.values()):
             logger.warning(
-                "The ring in %s does not have %s, so nothing that it should have signed counts: %s makes one",
+                "The ring in %s does not have the bot's public key, so no decision counts: %s makes one",
                 path,
-                _OWNER[purpose],
-                _MAKES[purpose],
+                CREATE,
             )
         return ring
 
@@ -235,16 +237,6 @@ class Ring:
             )
         return None
 
-    @property
-    def keys(self) -> Mapping[str, RingKey]:
-        """The keys by their names. It is another object after each change of the file."""
-        return self._current().keys
-
-    @property
-    def state(self) -> object:
-        """What stands for the keys of this moment. It is another object after each change of the file."""
-        return self._current()
-
     def check(self, envelope: "Envelope", *, purpose: Purpose, type: str) -> RingKey:
         """Return the key that signed a payload of this type. The caller compares what the key is for, and its times.
 
@@ -252,65 +244,6 @@ class Ring:
             ReceiptError: when it is of another type (`type`), or not signed by a key for this purpose (`key`, `revoked`,
                 `signature`).
         """
-        return self._current().check(envelope, purpose, type)
-
-    def open_statement(self, text: str, *, namespace: str) -> Opened:
-        """Read a statement about a click that a bot of this namespace has signed. A second reading is fast.
-
-        Raises:
-            ReceiptError: when any check fails; `code` says which.
-        """
-        opened = self._current().open(text)
-        if opened.key.namespace != namespace:
-            raise ReceiptError(
-                f"a receipt was signed for the namespace {opened.key.namespace!r}, and this is {namespace!r}: "
-                "give this process the namespace and the ring of its own bot",
-                code="namespace",
-            )
-        return opened
-
-    def _current(self) -> "_Trusted":
-        now = time.monotonic()
-        if self._path and now >= self._next_look:
-            self._next_look = now + LOOK_EVERY
-            if _stamp(self._path) != self._seen:
-                self._read_changed()
-        return self._trusted
-
-    def _read_changed(self) -> None:
-        try:
-            self._read_file("ring")
-            logger.info("The ring in %s has changed: it has %d keys", self._path, len(self._trusted.keys))
-        except InvalidRequestError as error:
-            logger.error("The changed ring cannot be used, so the keys from before count: %s", error)  # noqa: TRY400  # a sentence is enough
-
-    def _read_file(self, where: str) -> None:
-        assert self._path
-        # First the stamp: what is written after it has another one, and is read at the next look.
-        self._seen = _stamp(self._path)
-        try:
-            text = self._path.read_bytes().decode()
-        except (OSError, UnicodeDecodeError) as error:
-            because = error.strerror if isinstance(error, OSError) else "it is not text"
-            raise InvalidRequestError(
-                f"{where}: cannot read {self._path}: {because}: name the file of public keys that "
-                "`keys signing` keeps, and let this user read it"
-            ) from error
-        self._trusted = _Trusted(parse_keys(text, where=str(self._path)))
-
-
-class _Trusted:
-    """The keys of a ring at one time, and what they have opened."""
-
-    def __init__(self, keys: Iterable[RingKey]) -> None:
-        listed = tuple(keys)
-        self.keys = MappingProxyType({key.kid: key for key in listed if key.public_key})
-        if len(self.keys) < len(listed):
-            raise InvalidRequestError("ring: a key is listed twice: keep one entry for each key")
-        # By its text, so that no other text can meet a result. Errors are not kept.
-        self.open = lru_cache(KEPT)(self._open)
-
-    def check(self, envelope: "Envelope", purpose: Purpose, type: str) -> RingKey:
         from securesystemslib.exceptions import UnverifiedSignatureError  # noqa: PLC0415  # an extra
 
         if envelope.payload_type != type:
@@ -335,9 +268,24 @@ class _Trusted:
             ) from None
         return self.keys[kid]
 
-    def _open(self, text: str) -> Opened:
+    def open_statement(self, text: str, *, namespace: str) -> Opened:
+        """Read a statement about a click that a bot of this namespace has signed. A second reading is fast.
+
+        Raises:
+            ReceiptError: when any check fails; `code` says which.
+        """
+        opened = self._open(text)
+        if opened.key.namespace != namespace:
+            raise ReceiptError(
+                f"a receipt was signed for the namespace {opened.key.namespace!r}, and this is {namespace!r}: "
+                "give this process the namespace and the ring of its own bot",
+                code="namespace",
+            )
+        return opened
+
+    def _read_statement(self, text: str) -> Opened:
         envelope = load_envelope(text)
-        key = self.check(envelope, "receipts", RECEIPT)
+        key = self.check(envelope, purpose="receipts", type=RECEIPT)
         statement = load_statement(envelope.payload)
         _check_key(key, statement)
         _check_times(key, statement)
@@ -393,22 +341,12 @@ def _check_times(key: RingKey, statement: Statement) -> None:
         )
 
 
-def _stamp(path: Path) -> object:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
-
-
 def parse_keys(text: str, *, where: str) -> tuple[RingKey, ...]:
     """Read the keys of a ring from JSON.
 
     Raises:
         InvalidRequestError: naming the place.
     """
-    if problem := unseen_in(text) or twice_in_json(text):
-        raise InvalidRequestError(f"{where}, line {problem[0]}: {problem[1]}")
     try:
         fields = decode(text)
     except InvalidRequestError as error:

@@ -1,27 +1,22 @@
-"""What signs: a key in this process, or one that a service keeps. Both are signers of securesystemslib."""
+"""Private keys: what a bot or an agent signs with."""
 
-import asyncio
 import hashlib
 import os
-from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from agent_adapter.cipher import text_from_environment
-from agent_adapter.errors import InvalidRequestError, SigningError
+from agent_adapter.errors import InvalidRequestError
 from agent_adapter.extras import needs
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from securesystemslib.dsse import Envelope
-    from securesystemslib.signer import CryptoSigner, Signature, Signer
+    from securesystemslib.signer import CryptoSigner
 
 SIGNING_VARIABLE = "ASSENT_SIGNING_KEY"
 CREATE = "`python -m bot keys signing create KEY_FILE --ring RING --team T…`"
 """The command that makes a key for receipts and lists its public key."""
 CREATE_FOR_AGENT = "`python -m bot keys signing create KEY_FILE --ring RING --purpose agent --agent NAME`"
 """The command that makes a key for an agent."""
-CREATE_FOR_LOG = "`python -m bot keys signing create KEY_FILE --ring RING --purpose log`"
-"""The command that makes a key for the log of the audit trail."""
 AGENT_VARIABLE = "ASSENT_AGENT_KEY"
 
 
@@ -31,25 +26,16 @@ def new_signer() -> "CryptoSigner":
     Raises:
         InvalidRequestError: when securesystemslib is not installed.
     """
-    try:
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import (  # noqa: PLC0415  # an extra
-            Ed25519PrivateKey,
-        )
-    except ImportError as error:
-        raise InvalidRequestError(needs(SIGNING_VARIABLE, "receipts", error)) from error
+    _check_installed(SIGNING_VARIABLE)
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415  # an extra
+
     return signer_of(Ed25519PrivateKey.generate())
 
 
 def signer_of(private: "Ed25519PrivateKey") -> "CryptoSigner":
-    """Make what signs with a private key. Its key id is the name that a ring has for it.
+    """Make what signs with a private key. Its key id is the name that a ring has for it."""
+    from securesystemslib.signer import CryptoSigner, SSlibKey  # noqa: PLC0415  # an extra
 
-    Raises:
-        InvalidRequestError: when securesystemslib is not installed.
-    """
-    try:
-        from securesystemslib.signer import CryptoSigner, SSlibKey  # noqa: PLC0415  # an extra
-    except ImportError as error:
-        raise InvalidRequestError(needs(SIGNING_VARIABLE, "receipts", error)) from error
     public = private.public_key()
     return CryptoSigner(private, SSlibKey.from_crypto(public, kid_of(public.public_bytes_raw())))
 
@@ -60,12 +46,11 @@ def read_signer(text: str, *, where: str = "signer") -> "CryptoSigner":
     Raises:
         InvalidRequestError: when it is something else, or securesystemslib is not installed.
     """
-    try:
-        from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415  # an extra
-        from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415  # likewise
-        from cryptography.hazmat.primitives.serialization import load_pem_private_key  # noqa: PLC0415
-    except ImportError as error:
-        raise InvalidRequestError(needs(where, "receipts", error)) from error
+    _check_installed(where)
+    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415  # an extra
+    from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415  # likewise
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key  # noqa: PLC0415
+
     cure = f"make one with {CREATE_FOR_AGENT if where == AGENT_VARIABLE else CREATE}"
     try:
         key = load_pem_private_key(text.strip().encode(), password=None)
@@ -93,7 +78,7 @@ def signer_from_environment(variable: str) -> "CryptoSigner | None":
     return read_signer(text, where=variable) if is_set else None
 
 
-def public_of(signer: "Signer") -> bytes:
+def public_of(signer: "CryptoSigner") -> bytes:
     """Return the 32 bytes of the public key."""
     return bytes.fromhex(signer.public_key.keyval["public"])
 
@@ -103,34 +88,9 @@ def kid_of(public: bytes) -> str:
     return hashlib.sha256(public).hexdigest()[:16]
 
 
-async def sign(signer: "Signer", data: bytes) -> "Signature":
-    """Sign, without holding up the loop where a service signs.
-
-    Raises:
-        SigningError: when it cannot sign now.
-    """
-    from securesystemslib.signer import CryptoSigner  # noqa: PLC0415  # an extra
-
-    if isinstance(signer, CryptoSigner):
-        return signer.sign(data)
+def _check_installed(what: str) -> None:
     try:
-        return await asyncio.to_thread(signer.sign, data)
-    except Exception as error:
-        # What a service raises says nothing to a person, and must not look like a broken record.
-        raise SigningError(f"the signing key failed: {type(error).__name__}") from error
-
-
-async def sign_envelope(
-    sign_with: "Callable[[bytes], Awaitable[Signature]]", type: str, payload: bytes
-) -> "Envelope":
-    """Sign a payload of a type.
-
-    Raises:
-        SigningError: when it cannot be signed now.
-    """
-    from securesystemslib.dsse import Envelope  # noqa: PLC0415  # an extra
-
-    envelope = Envelope(payload, type, {})
-    signature = await sign_with(envelope.pae())
-    envelope.signatures[signature.keyid] = signature
-    return envelope
+        import securesystemslib.signer  # noqa: F401, PLC0415  # an extra
+        from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: F401, PLC0415  # likewise
+    except ImportError as error:
+        raise InvalidRequestError(needs(what, "receipts", error)) from error

@@ -176,7 +176,7 @@ def open_redis(
         namespace: Whose keys it is about: in a Cluster, one server has them.
         connections: How many there are at most.
         retries: How often a command is repeated.
-        keeps_bytes: Whether bytes that are not UTF-8 are read with `surrogateescape`. Otherwise they are an error.
+        keeps_bytes: Whether bytes that are not UTF-8 are read as their codes. Otherwise they are an error.
         credentials: Gives user and password in place of the address: a provider, or its name as `module:attribute`.
 
     Raises:
@@ -189,7 +189,7 @@ def open_redis(
         credentials,
         max_connections=connections,
         timeout=TURN_TIMEOUT,
-        encoding_errors="surrogateescape" if keeps_bytes else "strict",
+        encoding_errors="backslashreplace" if keeps_bytes else "strict",
         socket_timeout=COMMAND_TIMEOUT,
         health_check_interval=30,
         # redis-py 8 retries nothing on an explicit pool without this.

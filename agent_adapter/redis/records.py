@@ -340,7 +340,7 @@ class Records:
         if self._signer is None:
             return ""
         at = time.time_ns() // 1_000_000
-        return await sign_question(self._signer, interrupt, body, namespace=self._keys.namespace, at=at)
+        return sign_question(self._signer, interrupt, body, namespace=self._keys.namespace, at=at)
 
     async def add_continuation(self, record: Record, interrupt: Interrupt) -> None:
         """Store the continuation of this interrupt for the workers of a record, unless it already has one."""

@@ -9,7 +9,7 @@ from agent_adapter.contract.interrupt import Interrupt, Resume
 from agent_adapter.contract.receipt import Receipt
 from agent_adapter.contract.record import dump_decision
 from agent_adapter.contract.wire import dump_interrupt
-from agent_adapter.receipts.dsse import dump_envelope
+from agent_adapter.receipts.dsse import signed
 from agent_adapter.receipts.ring import Ring, RingKey
 from agent_adapter.receipts.signer import new_signer, public_of
 from agent_adapter.receipts.statement import (
@@ -41,8 +41,6 @@ class Signing:
 
     def receipts(self, interrupt: Interrupt, resume: Resume, deadline: int) -> tuple[Receipt | None, ...]:
         """Return the receipt of each call that may run."""
-        from securesystemslib.dsse import Envelope  # noqa: PLC0415  # an extra
-
         runs = [
             _arguments(decision, action.args)
             for decision, action in zip(resume.decisions, interrupt.request.action_requests, strict=True)
@@ -61,11 +59,9 @@ class Signing:
             policy=next(each.policy for each in resume.records if each) or "", at=at, deadline=deadline,
             use_by=deadline + int(USE_WITHIN.total_seconds() * 1000), actions=tuple(actions),
         )  # fmt: skip
-        envelope = Envelope(dump_statement(statement), RECEIPT, {})
-        envelope.sign(self._signer)
-        signed = dump_envelope(envelope)
+        envelope = signed(self._signer, RECEIPT, dump_statement(statement))
         return tuple(
-            None if text is None else Receipt((signed,), index, text) for index, text in enumerate(runs)
+            None if text is None else Receipt((envelope,), index, text) for index, text in enumerate(runs)
         )
 
     def _action(self, interrupt: Interrupt, resume: Resume, index: int, runs: str) -> ActionStatement:

@@ -14,7 +14,6 @@ from agent_adapter.redis.pool import open_redis
 from bot.api.keys import ApiKey, KeyRing
 from bot.cli.acl import lines, users_of
 from bot.cli.audit import audit_cli
-from bot.cli.audit_log import erase, verify
 from bot.cli.exits import fail, plain_errors
 from bot.cli.policy import policy_cli
 from bot.cli.run import run
@@ -35,8 +34,6 @@ cli = typer.Typer(
 )
 cli.command()(run)
 cli.add_typer(policy_cli, name="policy")
-for _of_log in (verify, erase):
-    audit_cli.command()(_of_log)
 cli.add_typer(audit_cli, name="audit")
 
 

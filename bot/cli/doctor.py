@@ -17,7 +17,6 @@ from bot.domain.errors import SettingsError
 from bot.jobs.policy_watch import load_policy
 from bot.policy.gaps import without_ring
 from bot.runtime.bot_keys import UNSIGNED, load_bot_keys
-from bot.runtime.log_key import load_log_key
 from bot.runtime.settings import NOT_KEPT, Access, Settings, load_access, load_settings, unknown_variables
 from bot.slack.client import SlackClient
 
@@ -93,8 +92,6 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
         yield finding
     yield judge_signing(settings)
     yield judge_audit(settings.audit_dir)
-    for finding in judge_log(settings):
-        yield finding
     timeout = aiohttp.ClientTimeout(total=settings.slack_timeout)
     async with aiohttp.ClientSession(timeout=timeout) as session:
         slack = SlackClient(settings.slack_bot_token, settings.slack_api_url, session)
@@ -113,7 +110,7 @@ def judge_signing(settings: Settings) -> Finding:
         return Finding("fail", "receipts", str(error))
     if keys is None:
         return Finding("warn", "receipts", UNSIGNED)
-    return Finding("ok", "receipts", f"signed with the key {keys.signer.kid}")
+    return Finding("ok", "receipts", f"signed with the key {keys.key.kid}")
 
 
 def judge_audit(folder: str | None) -> Finding:
@@ -132,18 +129,3 @@ def judge_audit(folder: str | None) -> Finding:
         return Finding("fail", "audit", sentence)
     made = "" if path.exists() else ", which will be created"
     return Finding("ok", "audit", f"entries are written to the log in {folder}{made}")
-
-
-def judge_log(settings: Settings) -> list[Finding]:
-    """Say whether the heads of the log are signed and posted, where there is a key."""
-    try:
-        key = load_log_key(settings)
-    except SettingsError as error:
-        return [Finding("fail", "log", str(error))]
-    if key is None:
-        return []
-    found = [Finding("ok", "log", f"its heads are signed with the key {key.kid}")]
-    if not settings.audit_channel:
-        sentence = "ASSENT_AUDIT_CHANNEL is not set, so somebody can cut the end off the log unnoticed"
-        found.append(Finding("warn", "log", sentence))
-    return found

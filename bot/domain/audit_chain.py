@@ -16,11 +16,11 @@ from typing import Any, TypeAlias
 
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.errors import InvalidRequestError
-from bot.domain.audit_entry import UNREADABLE, AuditEntry
+from bot.domain.audit_entry import AuditEntry
 
 _PLAIN = {"at", "entry", "event"}
 """Texts that are hashed as they are, and never erased."""
-_JSON = {"actions", "channels", UNREADABLE}
+_JSON = {"actions", "channels"}
 """Names of values that are not texts. They are kept as JSON."""
 _MOST = 10**18
 _KEYS = {("n", "prev", "said"), ("n", "prev", "said", "texts"), ("head", "n", "prev"), ("head", "n", "prev", "sig")}  # fmt: skip

@@ -10,15 +10,10 @@ from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.errors import InvalidRequestError
 
 _NUMBERS = {"index", "waited", "step", "seq"}
-UNREADABLE = "unreadable"
-"""The field with what no bot has written: fields that are not UTF-8, or have a name of the line itself. It is a list of names and
-values, as `_escaped` writes them."""
 _OF_LINE = {"at", "entry"}
-_OWN = {*_OF_LINE, "event", "id", "seq", UNREADABLE}
+_OWN = {*_OF_LINE, "event", "id", "seq"}
 """What an entry is, and where. Facts say nothing about that."""
 _LATEST = datetime(9999, 1, 1, tzinfo=UTC)
-_BYTE = re.compile("[\udc80-\udcff]")
-"""How Python reads a byte that is not UTF-8, with `surrogateescape`."""
 _NUMBER = re.compile(r"[0-9]{1,18}")
 """Longer ones stay text: no bot writes them, and Python refuses to read those of thousands of digits."""
 _MARK = re.compile(r"([0-9]{1,20}-[0-9]{1,20}) ([0-9]{1,18})")
@@ -58,19 +53,12 @@ class AuditEntry:
     @classmethod
     def of_stream(cls, number: str, fields: Mapping[str, str]) -> "AuditEntry":
         """Read an entry of the stream in Redis."""
-        readable = {
-            name: text
-            for name, text in fields.items()
-            if name not in {*_OF_LINE, UNREADABLE} and is_text(name + text)
-        }
         said: dict[str, Any] = {
             name: int(text) if name in _NUMBERS and _NUMBER.fullmatch(text) else text
-            for name, text in readable.items()
-            if name != "facts"
+            for name, text in fields.items()
+            if name not in {*_OF_LINE, "facts"}
         }
-        if others := [[_escaped(name), _escaped(fields[name])] for name in fields if name not in readable]:
-            said[UNREADABLE] = others
-        facts = _facts(readable.get("facts", ""))
+        facts = _facts(fields.get("facts", ""))
         # Somebody who writes to Redis can write any facts. They must not change which entry this is.
         more = {name: value for name, value in facts.items() if name not in _OWN and name not in said}
         return cls(number, {**said, **more})
@@ -79,7 +67,7 @@ class AuditEntry:
     def line(self) -> str:
         """The entry as JSON."""
         text = encode({"at": self.written_at, "entry": self.number, **self.said})
-        # Half of a surrogate pair cannot be written. Bytes that are not text were read as such halves.
+        # Half of a surrogate pair cannot be written.
         return text.encode(errors="replace").decode()
 
     @property
@@ -93,10 +81,6 @@ class AuditEntry:
         return _order(self.number)
 
     @property
-    def at(self) -> datetime:
-        return time_of(self.order[0])
-
-    @property
     def written_at(self) -> str:
         """Its time, as people and programs read it."""
         return written(self.order[0])
@@ -105,10 +89,6 @@ class AuditEntry:
         """Give what it says under a name, as text; empty when it says nothing."""
         found = self.said.get(name)
         return "" if found is None else found if isinstance(found, str) else encode(found)
-
-    @property
-    def agent(self) -> str:
-        return self["id"].partition(".")[0]
 
     @property
     def tools(self) -> tuple[str, ...]:
@@ -136,17 +116,6 @@ def written(milliseconds: int) -> str:
 def _order(number: str) -> tuple[int, int]:
     at, _, count = number.partition("-")
     return int(at), int(count)
-
-
-def is_text(text: str) -> bool:
-    """Whether what was read with `surrogateescape` is UTF-8."""
-    return not _BYTE.search(text)
-
-
-def _escaped(text: str) -> str:
-    r"""Write bytes that are not text as `\xff`, and each backslash twice, so that two different texts stay different."""
-    data = text.encode(errors="surrogateescape").replace(b"\\", b"\\\\")
-    return data.decode(errors="backslashreplace")
 
 
 def _facts(text: str) -> dict[str, Any]:

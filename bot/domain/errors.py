@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from agent_adapter.errors import SigningError, UnreadableRecordError
+from agent_adapter.errors import UnreadableRecordError
 
 
 class BotError(Exception):
@@ -29,8 +29,8 @@ class NotConfirmedError(StoreUnavailableError):
     """Redis took the write, and nothing has confirmed in time that it is kept elsewhere or on disk."""
 
 
-class KeyUnfitError(SigningError):
-    """The ring does not let the bot's key sign now, so nothing was decided. Pressing again does not help."""
+class KeyUnfitError(BotError):
+    """The bot's key is not valid now, so nothing was decided. Pressing again does not help."""
 
 
 class NotToldError(BotError):

@@ -1,21 +1,15 @@
 """What the bot signs about a decision. Pure."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-
 from agent_adapter.contract.hitl import ApproveDecision, Decision, EditDecision
 from agent_adapter.contract.identity import slots
 from agent_adapter.contract.interrupt import Interrupt
-from agent_adapter.contract.record import EXPIRED, unix_milliseconds
+from agent_adapter.contract.record import EXPIRED
 from agent_adapter.receipts.statement import (
     ActionStatement,
     Requester,
-    Statement,
     arguments_digest,
     bytes_digest,
     pause_of,
-    run_of,
 )
 from bot.domain.approval import Approval
 from bot.domain.standing import StandingMatch
@@ -24,58 +18,6 @@ from bot.domain.votes import position_of
 
 OPERATOR = "operator"
 """Who vouches for a requester: the policy file, or a key of the HTTP API, which an operator gave out."""
-
-
-@dataclass(frozen=True, slots=True)
-class Issuer:
-    """Who signs: what all statements of a bot have in common."""
-
-    kid: str
-    """The name of its key."""
-    namespace: str
-    team: str
-    """The id of its Slack workspace."""
-
-
-def statement_of(
-    state: Approval,
-    issuer: Issuer,
-    actions: Sequence[ActionStatement],
-    *,
-    at: datetime,
-    asked: str = "",
-    policy: str,
-    use_within: timedelta,
-) -> Statement:
-    """Give the statement about one click, or about what decides in the place of one.
-
-    Args:
-        state: The record as it was judged.
-        issuer: Who signs.
-        actions: What is decided about each action.
-        at: When it was decided, by the clock of the bot.
-        asked: What the message or form asked that was pressed, by `bot.domain.question`; empty where none was.
-        policy: The version of the rules that judged it.
-        use_within: How long after the deadline an approved call may run.
-    """
-    interrupt, deadline = state.interrupt, unix_milliseconds(state.deadline)
-    return Statement(
-        kid=issuer.kid,
-        ns=issuer.namespace,
-        team=issuer.team,
-        rec=interrupt.id,
-        run=run_of(interrupt.run),
-        aud=interrupt.agent,
-        body=bytes_digest(state.body),
-        policy=policy,
-        requester=_requester(state),
-        message=asked,
-        at=unix_milliseconds(at),
-        deadline=deadline,
-        use_by=deadline + use_within // timedelta(milliseconds=1),
-        silence=state.on_expiry,
-        actions=tuple(actions),
-    )
 
 
 def said_by_person(state: Approval, given: Cast) -> list[ActionStatement]:
@@ -165,7 +107,8 @@ def _runs(decision: Decision, asked: str) -> str | None:
             return None
 
 
-def _requester(state: Approval) -> Requester | None:
+def requester_of(state: Approval) -> Requester | None:
+    """Say for whom the agent acts, and who vouches for that."""
     if not state.requested_by:
         return None
     vouched_by = OPERATOR if state.admission.requester_known else ""

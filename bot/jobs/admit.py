@@ -105,7 +105,7 @@ class Admissions:
             return True
         try:
             check_question(
-                signing.ring, state.signature, state.interrupt, state.body, namespace=signing.namespace
+                signing.ring, state.signature, state.interrupt, state.body, namespace=signing.key.namespace
             )
         except ReceiptError as error:
             logger.warning("agent.not_verified", extra={"interrupt_id": state.id, "reason": str(error)})

@@ -2,20 +2,15 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TypeAlias
 
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.loops import Loop
 from bot.domain.audit_entry import AuditEntry, Mark
-from bot.domain.errors import BotError
-from bot.rendering.blocks import header, literal
+from bot.domain.errors import KeyUnfitError
 from bot.runtime.health import Health
 from bot.runtime.metrics import AUDIT_DROPPED
-from bot.sentences import in_audit
-from bot.slack.client import SlackClient
 from bot.store.audit import IN_REDIS, LEASE, READ_AT_ONCE, AuditStore
 from bot.store.audit_log import AuditLog
 
@@ -26,15 +21,11 @@ EVERY = 60.0
 DAY = 86_400_000
 """Milliseconds."""
 NEARLY = 0.8
-"""The share of the limit from which on a warning says so."""
-WARNING, LOG, HEAD = "audit", "audit_log", "audit_head"
+"""The share of the limit to which too many entries are dropped, where there is no log."""
+LOG = "audit_log"
 FULL = "audit_full"
 """The part that does not work while entries that are not in the log take too many bytes."""
 UNWRITTEN = "cannot leave Redis before they are in the log: new requests wait. Correct what keeps it from being written"
-
-Post: TypeAlias = Callable[[int, str], Awaitable[None]]
-"""Posts a head: how many lines it covers, and its text."""
-
 
 MOST_BYTES = 256_000_000
 """How many bytes of Redis the entries may take, and at most half of its maxmemory."""
@@ -50,10 +41,6 @@ class AuditMover:
     max_bytes: int
     days: int
     """For how many days entries are kept: in the log, or in Redis where there is none."""
-    post: Post | None = None
-    """Posts a head to the channel for it."""
-    _posted: int = 0
-    """The day when it last did."""
 
     @property
     def _in_redis(self) -> timedelta:
@@ -79,14 +66,12 @@ class AuditMover:
         size = await self.store.size()
         limit = int(min(self.max_bytes, await self.store.most_bytes()))
         self.health.audit_bytes = size
-        self._warn(size, limit)
         if found := await self.store.lease(self.process, LEASE):
             now, mark = found
             if self.store.log:
                 mark = await self._write_new(self.store.log, now, mark)
             surplus = max(0.0, 1 - NEARLY * limit / size) if size > limit else 0.0
             await self._take_out(now, mark, surplus)
-            await self._post(now)
             size = await self.store.size()
         self._limit(size, limit)
 
@@ -101,7 +86,7 @@ class AuditMover:
             if days := await asyncio.to_thread(log.forget, before.date()):
                 logger.info("audit.forgotten", extra={"days": days})
             self.health.warnings.pop(LOG, None)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, KeyUnfitError) as error:
             if LOG not in self.health.warnings:
                 logger.error("audit.not_written", extra={"reason": str(error)})  # noqa: TRY400  # the reason says it all
             self.health.warnings[LOG] = f"new entries cannot be written to ASSENT_AUDIT_DIR: {error}"
@@ -142,28 +127,13 @@ class AuditMover:
             page = await self.store.before(f"({page[-1].number}")
         return Mark()
 
-    async def _post(self, now: int) -> None:
-        """Post the last head, once a day and after a start. One that is posted twice does no harm."""
-        log = self.store.log
-        if log is None or self.post is None:
-            return
-        today = now // DAY
-        try:
-            if log.chain.n and self._posted < today:
-                await self.post(log.chain.n, log.chain.last)
-                self._posted = today
-            self.health.warnings.pop(HEAD, None)
-        except BotError as error:
-            self.health.warnings[HEAD] = f"the head of the audit log is not in its channel: {error}"
-            logger.warning("audit.not_posted", extra={"reason": str(error)})
-
     # --- Out of Redis -------------------------------------------------------------------------------------------------
 
     async def _take_out(self, now: int, mark: Mark, surplus: float) -> None:
         oldest = now - self._in_redis // timedelta(milliseconds=1)
         too_many = -int(-surplus * await self.store.count())
         while True:
-            entries = [entry async for entry in self.store.in_redis(most=READ_AT_ONCE)]
+            entries = await self.store.after(Mark())
             if self.store.log:
                 # The last one stays: as long as it is there, Redis has not gone back.
                 entries = [entry for entry in entries if entry.order < mark.order]
@@ -183,27 +153,6 @@ class AuditMover:
             self.health.fault(FULL, f"its entries take {size} of {limit} bytes, and {UNWRITTEN}")
         else:
             self.health.recover(FULL)
-
-    def _warn(self, size: int, limit: int) -> None:
-        if size < NEARLY * limit:
-            self.health.warnings.pop(WARNING, None)
-        elif WARNING not in self.health.warnings:
-            self.health.warnings[WARNING] = (
-                f"its entries in Redis take {size} of {limit} bytes (at most 256 MB, and half of its "
-                f"maxmemory): soon the oldest leave it before {self._in_redis.days} days are over"
-            )
-            logger.warning("audit.nearly_full", extra={"bytes": size, "limit": limit})
-
-
-def posting_to(slack: SlackClient, channel: str) -> Post:
-    """Return what posts heads to a channel."""
-
-    async def post(lines: int, head: str) -> None:
-        title = in_audit.title(lines)
-        blocks = [header("head", title), literal("head:line", head)]
-        await slack.post_message(await slack.reach(channel), text=f"{title}.", blocks=blocks, thread_ts=None)
-
-    return post
 
 
 def _mark_of(entries: list[AuditEntry], before: Mark) -> Mark:

@@ -86,12 +86,12 @@ class SlackLink:
     def _look_at_keys(self, keys: BotKeys, team: str) -> None:
         if problem := keys.wrong_team(team):
             raise SettingsError(problem)
-        # The ring may have changed since the start. Clicks are refused then.
-        problem = keys.signer.problem
-        self.health.signed = problem is None
+        # The time of the key may have ended since the start. Clicks are refused then.
+        problem = keys.problem
+        self.health.signed = not problem
         if problem and self.health.warnings.get(SIGNING) != problem:
             logger.error("receipts.key_ended", extra={"reason": problem})
-        self.health.warn(SIGNING, problem or "")
+        self.health.warn(SIGNING, problem)
 
     async def _listen(self) -> str | None:
         """Connect to receive clicks. When other bots receive them, this one still draws."""

@@ -182,8 +182,6 @@ class Settings(_Environment):
     """The private key that signs what people decide: PEM."""
     seal_key: _Text = Field(None, repr=False)
     """The keys that seal what bots keep in Redis: 32 bytes in base64, separated by commas, the newest first."""
-    signer: _Text = None
-    """A function of your own that returns a signer of securesystemslib, as `module:function`, for a key that a service keeps."""
     ring: _Text = None
     """The file of the public keys with which the bot checks what it reads back."""
     require_signed: bool = False
@@ -194,10 +192,6 @@ class Settings(_Environment):
 
     audit_dir: _Text = None
     """The folder for the log of the audit trail."""
-    audit_channel: _ChannelId = None
-    """The channel that gets the head of the log each day. Without it, nobody gets it."""
-    log_key: _Text = Field(None, repr=False)
-    """The private key that signs the heads of the log: PEM."""
     audit_days: int = Field(365, ge=8)
     """For how many days entries are kept, in that folder or without it in Redis."""
 
@@ -463,7 +457,6 @@ def _of_another_type(problem: Any) -> str:
 MAKES = {
     "ASSENT_SIGNING_KEY": "python -m bot keys signing create",
     "ASSENT_SEAL_KEY": "python -m bot keys signing seal",
-    "ASSENT_LOG_KEY": "python -m bot keys signing create log-key.pem --purpose log",
 }
 """The command that makes a key."""
 CURES = {

@@ -18,7 +18,6 @@ NOT_CONFIRMED = (
     "This has arrived, but the bot could not make sure in time that a second copy of it exists. "
     "Please submit it again in a few seconds: it counts only once."
 )
-NOT_SIGNED = "The signing key of the bot did not answer in time, so nothing was recorded. Please press the same button again."
 MAY_NOT_SIGN = (
     "The signing key of the bot may not sign now, so nothing was recorded. "
     "The operator of the bot has to set another key; pressing again does not help before."

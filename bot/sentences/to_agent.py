@@ -21,4 +21,4 @@ NOT_LOOKED = (
 UNWATCHED = "Silence does not approve it: for some time no bot was running that could take an answer."
 WAS_REFUSED = "Silence does not approve it: somebody refused it, and their answer is no longer in Redis."
 NOT_BY_RULES = "Silence does not approve it: the rules that hold now do not say so."
-NOT_SIGNED = "Silence does not approve it: at the deadline the signing key of the bot did not answer."
+NOT_SIGNED = "Silence does not approve it: at the deadline the signing key of the bot was not valid."

@@ -10,12 +10,13 @@ from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.contract.identity import interrupt_id as id_of
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.record import dump_recorded, unix_milliseconds
-from agent_adapter.errors import SigningError, UnreadableRecordError
+from agent_adapter.errors import UnreadableRecordError
 from bot.domain import transitions
 from bot.domain.admission import Admission
 from bot.domain.approval import Approval, Published
 from bot.domain.audit import facts_of_question, facts_of_standing
 from bot.domain.codec import admission_fields, body_digest
+from bot.domain.errors import KeyUnfitError
 from bot.domain.policy import Limits, What
 from bot.domain.standing import StandingMatch
 from bot.domain.statement import said_by_standing
@@ -148,8 +149,8 @@ class Admitting(Changes, Committing):
         statement = ""
         if self.signing:
             try:
-                statement = await self.signing.sign_alone(asked, said_by_standing(asked, matched, text))
-            except SigningError as error:
+                statement = self.signing.sign_alone(asked, said_by_standing(asked, matched, text))
+            except KeyUnfitError as error:
                 logger.warning("standing.not_signed", extra={"interrupt_id": asked.id, "reason": str(error)})
                 return None
         before = await self._readable(matched.name.rpartition(":")[0])

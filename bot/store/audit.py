@@ -13,9 +13,9 @@ from agent_adapter.cipher import Cipher
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import LockedRecordError
 from agent_adapter.redis.server_check import read_info
-from bot.domain.audit_entry import AuditEntry, Mark, is_text
+from bot.domain.audit_entry import AuditEntry, Mark
 from bot.domain.transitions import ANYTHING, Change, Entry
-from bot.runtime.log_key import LogKey
+from bot.runtime.bot_keys import BotKeys
 from bot.store.audit_log import AuditLog
 from bot.store.writing import FACTS, Writing
 
@@ -25,8 +25,6 @@ _SHARE = 2
 """Entries may take one part of so many of the server's memory: where that is full, nobody can decide."""
 LEASE = 60_000
 """Milliseconds for which a process keeps the right to write entries to its log and to take them out of Redis."""
-FOLDER_COUNTS = 8 * 86_400_000
-"""Milliseconds for which replicas without a folder drop nothing: the one with a folder may be down."""
 _LARGEST = f"{2**64 - 1}-{2**64 - 1}"
 """The number after which Redis gives none."""
 READ_AT_ONCE = 1000
@@ -36,7 +34,7 @@ READ_AT_ONCE = 1000
 class AuditStore(Writing):
     """Reads the audit trail.
 
-    Its Redis client gives bytes that are not UTF-8 as they are, so a damaged entry cannot hide the others.
+    Its Redis client reads bytes that are not UTF-8 as their codes, so a damaged entry cannot hide the others.
     """
 
     def __init__(
@@ -45,12 +43,12 @@ class AuditStore(Writing):
         keys: Keys,
         folder: str | None = None,
         *,
-        key: LogKey | None = None,
+        signing: BotKeys | None = None,
         address: str = "",
         cipher: Cipher | None = None,
     ) -> None:
         super().__init__(redis, keys, address=address, cipher=cipher)
-        self.log = AuditLog(Path(folder), keys.namespace, key) if folder else None
+        self.log = AuditLog(Path(folder), keys.namespace, signing) if folder else None
 
     @property
     def broken(self) -> list[str]:
@@ -116,26 +114,22 @@ class AuditStore(Writing):
         """Give how many entries there ever were."""
         return int(await self._guarded(self._redis.get(self.keys.audit_seq)) or 0)
 
-    async def in_redis(
-        self, start: int = 0, end: float = inf, *, most: int | None = None
-    ) -> AsyncIterator[AuditEntry]:
+    async def in_redis(self, start: int = 0, end: float = inf) -> AsyncIterator[AuditEntry]:
         """Give the entries that are in Redis, from a time on and before another one, both in milliseconds."""
         first, last = str(start), "+" if end == inf else f"({ceil(end)}-0"
         while True:
-            count = READ_AT_ONCE if most is None else min(most, READ_AT_ONCE)
-            read = await self._guarded(self._redis.xrange(self.keys.audit, first, last, count=count))
+            read = await self._guarded(self._redis.xrange(self.keys.audit, first, last, count=READ_AT_ONCE))
             for number, fields in read:
                 yield self._entry(number, fields)
-            if len(read) < count or most is not None or read[-1][0] == _LARGEST:
+            if len(read) < READ_AT_ONCE or read[-1][0] == _LARGEST:
                 return
             first = f"({read[-1][0]}"
 
     def _entry(self, number: str, fields: dict[str, str]) -> AuditEntry:
         """Read an entry of the stream. Facts that are encrypted with an unknown key stay as they are."""
         facts, record = fields.get(FACTS, ""), fields.get("id", "")
-        if is_text(facts + record):
-            with suppress(LockedRecordError):
-                fields = {**fields, FACTS: self.cipher.open(facts, record=record, field=FACTS)}
+        with suppress(LockedRecordError):
+            fields = {**fields, FACTS: self.cipher.open(facts, record=record, field=FACTS)}
         return AuditEntry.of_stream(number, fields)
 
     async def size(self) -> int:
@@ -156,21 +150,15 @@ class AuditStore(Writing):
 
         Returns:
             The server's milliseconds, and the last entry that is in the log of some bot; `None` when another process has the
-            right. Where one replica has a folder, a replica without one never gets it.
+            right.
         """
-        name, fields = self.keys.audit_move, ("owner", "till", "folder_till", "moved")
+        name, fields = self.keys.audit_move, ("owner", "till", "moved")
         (seconds, microseconds), read = await self._together(("TIME",), ("HMGET", name, *fields))
         at = 1000 * int(seconds) + int(microseconds) // 1000
-        owner, till, folder_till, moved = ((text or b"").decode() for text in read or [None] * len(fields))
-        # Also while another process has the right: it may have no folder, and then drops nothing from now on.
-        kept = {"folder_till": str(at + FOLDER_COUNTS)} if self.log else {}
+        owner, till, moved = ((text or b"").decode() for text in read or [None] * len(fields))
         if owner not in {"", process} and at < int(till) <= at + lease:
-            if kept:
-                await self._swap(name, {}, kept)
             return None
-        if not self.log and folder_till and at < int(folder_till):
-            return None
-        taken = {"owner": process, "till": str(at + lease), **kept}
+        taken = {"owner": process, "till": str(at + lease)}
         is_taken = await self._swap(name, {"owner": owner, "till": till}, taken)
         return (at, Mark.parse(moved)) if is_taken else None
 

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import partial
 from math import inf
 from pathlib import Path
 
 from bot.domain.audit_chain import Chain, Verify, entry_line, entry_of, head_line, read, without_texts, write
 from bot.domain.audit_entry import AuditEntry, Mark, time_of, written
-from bot.runtime.log_key import LogKey
+from bot.runtime.bot_keys import BotKeys, problem_of_head
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +31,7 @@ class AuditLog:
 
     folder: Path
     namespace: str
-    key: LogKey | None = None
+    signing: BotKeys | None = None
     """Signs the heads."""
     broken: list[str] = field(default_factory=list)
     """The lines that could not be read."""
@@ -60,9 +61,9 @@ class AuditLog:
             lines += [chain.add(entry_line(each, chain.n + 1, chain.hash), file) for each in entries]
             log = last.log or f"{self.namespace}/{secrets.token_hex(4)}"
             head = {"at": written(now), "entry": mark.number, "file": file, "log": log, "seq": mark.seq}
-            if self.key:
-                head["key"] = self.key.kid
-            sign = self.key.sign if self.key else None
+            if self.signing:
+                head["key"] = self.signing.key.kid
+            sign = self.signing.sign_head if self.signing else None
             lines.append(chain.add(head_line(head, chain.n + 1, chain.hash, sign), file))
             _append(self._path(file), "".join(f"{line}\n" for line in lines).encode())
             self.chain, self._seen = chain, self._stat(file)
@@ -87,16 +88,20 @@ class AuditLog:
                 logger.warning("audit.unfinished", extra={"day": day, "bytes": size - whole})
                 os.truncate(self._path(day), whole)
             if whole:
-                chain = Chain(self.key.problem if self.key else None)
+                chain = Chain(self._verify)
                 _take_all(chain, day, _lines(self._path(day)))
-                if chain.is_signed and not self.key:
-                    raise ValueError("its heads are signed: set ASSENT_LOG_KEY, or name another folder")
+                if chain.is_signed and not self.signing:
+                    raise ValueError("its heads are signed: set ASSENT_SIGNING_KEY, or name another folder")
                 self.chain, self._seen = chain, self._stat(day)
                 break
             self._path(day).unlink()
         else:
-            self.chain = Chain(self.key.problem if self.key else None)
+            self.chain = Chain(self._verify)
         return self.chain
+
+    @property
+    def _verify(self) -> Verify | None:
+        return partial(problem_of_head, self.signing.ring, self.namespace) if self.signing else None
 
     def forget(self, before: date) -> list[str]:
         """Delete the files of earlier days, but not the newest. Returns those days."""
@@ -166,10 +171,8 @@ class AuditLog:
     def _locked(self) -> Iterator[None]:
         """Keep other processes from writing."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = self.folder / ".lock"
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        descriptor = os.open(self.folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            _give_to_owner(path, self.folder)
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield
         finally:
@@ -219,15 +222,8 @@ def _replace(path: Path, text: bytes) -> None:
     new = path.with_suffix(".new")
     new.unlink(missing_ok=True)
     _append(new, text)
-    _give_to_owner(new, path)
     new.replace(path)
     _sync(path.parent)
-
-
-def _give_to_owner(path: Path, like: Path) -> None:
-    """Give a file to who owns another one: an operator may be root."""
-    if os.geteuid() == 0:
-        os.chown(path, like.stat().st_uid, like.stat().st_gid)
 
 
 def _sync(folder: Path) -> None:

@@ -16,8 +16,8 @@ from agent_adapter.redis.pool import pipelined
 from agent_adapter.redis.scripts import Scripts, Sent, answered
 from bot.domain.errors import StoreUnavailableError
 from bot.domain.seal import Seal
+from bot.runtime.bot_keys import BotKeys
 from bot.runtime.lateness import blaming
-from bot.runtime.statements import Signing
 from bot.store.durability import LOCAL, Confirming, Durability
 from bot.store.refused import Refused
 from bot.store.sealed import sealed_fact
@@ -41,7 +41,7 @@ class Connected:
         keys: Keys,
         *,
         address: str = "",
-        signing: Signing | None = None,
+        signing: BotKeys | None = None,
         cipher: Cipher | None = None,
         durability: Durability = LOCAL,
     ) -> None:

@@ -16,12 +16,12 @@ from agent_adapter.contract.record import (
     milliseconds,
     unix_milliseconds,
 )
-from agent_adapter.errors import InvalidRequestError, SigningError, UnreadableRecordError
+from agent_adapter.errors import InvalidRequestError, UnreadableRecordError
 from bot.domain import transitions
 from bot.domain.action import Action
 from bot.domain.approval import Approval, Published
 from bot.domain.audit import facts_of_silence
-from bot.domain.errors import StoreUnavailableError
+from bot.domain.errors import KeyUnfitError, StoreUnavailableError
 from bot.domain.ids import MessageId
 from bot.domain.statement import said_by_silence
 from bot.domain.transitions import Silent
@@ -111,17 +111,17 @@ class Endings(Committing):
         )
         silent = decided_by_silence(state, why_not if could_answer else to_agent.UNWATCHED)
         try:
-            return await self._signed(state, silent)
-        except SigningError as error:
+            return self._signed(state, silent)
+        except KeyUnfitError as error:
             logger.warning("silence.not_signed", extra={"interrupt_id": state.id, "reason": str(error)})
             return decided_by_silence(state, to_agent.NOT_SIGNED)
 
-    async def _signed(self, state: Approval, silent: Mapping[int, Silent]) -> Mapping[int, Silent]:
+    def _signed(self, state: Approval, silent: Mapping[int, Silent]) -> Mapping[int, Silent]:
         if not (signing := self.signing):
             return silent
         said = {index: said_by_silence(state, index, each) for index, each in silent.items()}
         return {
-            index: replace(each, statement=await signing.sign_alone(state, said[index]))
+            index: replace(each, statement=signing.sign_alone(state, said[index]))
             for index, each in silent.items()
         }
 

@@ -12,7 +12,6 @@ from agent_adapter.contract.arguments import digest
 from agent_adapter.contract.hitl import Decision, EditDecision
 from agent_adapter.contract.outcome import RUNS
 from agent_adapter.contract.record import dump_recorded, unix_milliseconds
-from agent_adapter.errors import SigningError
 from bot.domain.approval import Approval
 from bot.domain.audit import facts_of_ballot
 from bot.domain.errors import (
@@ -26,7 +25,7 @@ from bot.domain.errors import (
 from bot.domain.question import question
 from bot.domain.seal import CLOCKS_DIFFER
 from bot.domain.standing import StandingTerms
-from bot.domain.statement import said_by_person, statement_of
+from bot.domain.statement import said_by_person
 from bot.domain.transitions import Cast, Change, cast, miss, propose
 from bot.domain.votes import UNNAMED, Ballot, Outcome, Press, position_of
 from bot.runtime.metrics import decisions_of
@@ -282,7 +281,7 @@ class Decisions:
             raise
         except AsksOtherwiseError:
             return _ASKS_OTHERWISE
-        except SigningError as error:
+        except KeyUnfitError as error:
             return await self._not_signed(state, user, error)
         self._remember(state, ballots, outcomes)
         _log_decided(state, given, outcomes)
@@ -310,15 +309,11 @@ class Decisions:
         is_recorded = len(lost) < len(outcomes)
         return Answer(is_recorded, " ".join(filter(None, sentences)), why="outdated", not_theirs=not_theirs)
 
-    async def _not_signed(self, state: Approval, user: str, error: SigningError) -> Answer:
-        logger.error(
-            "click.not_signed",
-            extra={"interrupt_id": state.id, "user": user, "reason": str(error)},
-            exc_info=error.__cause__,
-        )
+    async def _not_signed(self, state: Approval, user: str, error: KeyUnfitError) -> Answer:
+        said = {"interrupt_id": state.id, "user": user, "reason": str(error)}
+        logger.error("click.not_signed", extra=said)
         await self.store.update(state, miss)
-        sentence = in_answer.MAY_NOT_SIGN if isinstance(error, KeyUnfitError) else in_answer.NOT_SIGNED
-        return Answer(False, sentence, is_final=True, why="not_signed")
+        return Answer(False, in_answer.MAY_NOT_SIGN, is_final=True, why="not_signed")
 
     def _remember(
         self, state: Approval, ballots: Mapping[int, Ballot], outcomes: Mapping[int, Outcome]
@@ -380,13 +375,11 @@ class Decisions:
 
         Whenever somebody else has changed the record meanwhile, all of it is judged again by what is there then.
         """
-        at, signatures = datetime.now(UTC), dict[str, str]()
+        at = datetime.now(UTC)
         judged = await self._judged(state, given, until)
         outcomes, change = cast(state, judged)
-        # The key and Redis share this time, since Slack waits for both.
         ends = min(asyncio.get_running_loop().time(), until) + WRITE_WITHIN
-        # Signed before its turn, so that a slow key keeps nobody else waiting.
-        change = await self._signed(state, judged, change, at, signatures, until=ends)
+        change = self._signed(state, judged, change, at)
         async with self._turn(state.id, ends):
             is_fresh, newest = False, state
             for _ in range(ATTEMPTS):
@@ -410,7 +403,7 @@ class Decisions:
                 state, is_fresh = newest, True
                 judged = await self._judged(state, given, until)
                 outcomes, change = cast(state, judged)
-                change = await self._signed(state, judged, change, at, signatures, until=ends)
+                change = self._signed(state, judged, change, at)
         raise StoreUnavailableError("others kept voting while this vote was recorded")
 
     @asynccontextmanager
@@ -426,37 +419,24 @@ class Decisions:
         finally:
             turn.release()
 
-    async def _signed(
-        self,
-        state: Approval,
-        given: Cast,
-        change: Change | None,
-        at: datetime,
-        signatures: dict[str, str],
-        *,
-        until: float,
-    ) -> Change | None:
+    def _signed(self, state: Approval, given: Cast, change: Change | None, at: datetime) -> Change | None:
         """Give a change with what these ballots say, signed, if this bot has a key and the change decides something.
 
         Raises:
-            SigningError: when the key has not signed in time.
+            KeyUnfitError: when the key is not valid now.
         """
         signing = self.store.signing
         if signing is None or change is None or not change.entries:
             return change
-        statement = statement_of(
+        statement = signing.sign(
             state,
-            signing.issuer,
             said_by_person(state, given),
             at=at,
             asked=given.press.question,
             policy=next(iter(given.ballots.values())).policy,
             use_within=min(ballot.terms.use_within for ballot in given.ballots.values()),
         )
-        said = statement.model_dump_json()
-        if said not in signatures:
-            signatures[said] = await signing.sign(statement, until=until)
-        return change.signed(given.token, signatures[said])
+        return change.signed(given.token, statement)
 
     async def _judged(self, state: Approval, given: Cast, until: float) -> Cast:
         """Name those who agreed before and may not decide any more, when one more vote would make the decision final.

@@ -120,8 +120,8 @@ def exports(settings: Settings, http_url: str) -> str:
         "ASSENT_URL": http_url,
     }
     if settings.audit_dir:
-        # Commands look into the same folder, and find its log sealed.
-        values |= {"ASSENT_AUDIT_DIR": settings.audit_dir, "ASSENT_LOG_KEY": settings.log_key or ""}
+        # Commands look into the same folder.
+        values["ASSENT_AUDIT_DIR"] = settings.audit_dir
     # A value and a file for the same setting are refused.
     cleared = " ".join(f"{name}_FILE" for name in values)
     return f"unset {cleared}\n" + "".join(

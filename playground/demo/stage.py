@@ -24,15 +24,13 @@ from redis.exceptions import RedisError
 from agent_adapter import ApprovalClient
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import ServerUnreachableError
-from agent_adapter.receipts.key_files import make_signing, read_keys, write_keys
-from agent_adapter.receipts.ring import RingKey
-from agent_adapter.receipts.signer import public_of, signer_from_environment
 from agent_adapter.redis.address import address_of
 from agent_adapter.redis.pool import open_redis
 from bot.app import running
 from bot.runtime.settings import Settings, is_given
 from bot.wiring import Bot
 from playground.client import Control
+from playground.demo.keys import make_signing
 from playground.demo.redis_users import as_user, has_users
 from playground.redis_server import RedisServerError, private_redis
 from playground.server import Playground
@@ -44,12 +42,11 @@ CHANNEL, REQUESTER, AGENT = "C0APPROVALS", "U0NOOR", "U0AGENT"
 APPROVERS = ("U0DANA", "U0ERIK", "U0MIRA")
 AGENT_NAME = "support"
 READY_WITHIN = 20.0
-_NO_TRAIL = {"audit_dir": None, "audit_channel": None, "log_key": None}
+_NO_TRAIL = {"audit_dir": None}
 """What a tour does is nobody's audit trail."""
 _KEYS = (
     "ASSENT_SIGNING_KEY",
     "ASSENT_SIGNING_KEY_FILE",
-    "ASSENT_SIGNER",
     "ASSENT_SEAL_KEY",
     "ASSENT_SEAL_KEY_FILE",
 )
@@ -138,12 +135,9 @@ def _given_ring() -> str:
 
 @contextlib.contextmanager
 def _made_keys(namespace: str) -> Iterator[dict[str, Any]]:
-    """Make keys for this start, and a ring with them. A key for the log that the environment names counts there, too."""
+    """Make keys for this start, and a ring with them."""
     with TemporaryDirectory(prefix="assent-keys-") as folder:
         signing = make_signing(Path(folder), team=TEAM["id"], namespace=namespace)
-        if log := signer_from_environment("ASSENT_LOG_KEY"):
-            key = RingKey.of(public_of(log), "log", namespace=namespace)
-            write_keys(signing.ring_path, [*read_keys(signing.ring_path), key])
         yield {
             "signing_key": signing.signer.private_bytes.decode(),
             "seal_key": signing.seal_path.read_text(),

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis as AsyncRedis
 
-from agent_adapter.receipts.key_files import Signing, read_keys, write_keys
+from agent_adapter.receipts.key_files import read_keys, write_keys
 from agent_adapter.receipts.ring import RingKey
 from agent_adapter.receipts.signer import new_signer, public_of
 from agent_adapter.redis.pool import SCHEMA
 from bot.wiring import Bot
 from playground.client import Control
 from playground.clusters import Cluster
+from playground.demo.keys import Signing
 from playground.redis_server import RedisServer
 from playground.sentinels import Sentinels
 from playground.wait_until import wait_until

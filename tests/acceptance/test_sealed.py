@@ -1,13 +1,14 @@
 """Whoever can write to Redis, and has no key of the bots, changes nothing of what people were asked and decided."""
 
 import asyncio
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from agent_adapter import Context
 from agent_adapter.receipts.dsse import load_envelope
-from agent_adapter.receipts.key_files import make_signing, read_keys, write_keys
+from agent_adapter.receipts.key_files import read_keys, write_keys
 from bot.app import running
 from bot.sentences import in_answer
+from playground.demo.keys import make_signing
 from playground.workspace import TEAM
 from tests.conftest import an_agent, keys_of, settings_for, until
 from tests.support.builders import an_action, an_interrupt
@@ -62,7 +63,10 @@ def kids(card):
 
 
 async def test_keys_change_while_cards_are_open(client, playground, redis_url, redis, signing, dana):
-    """What the old key signed in its time is taken, and what is decided later is signed with the next key."""
+    """What the old key signed in its time is taken, and what is decided later is signed with the next key.
+
+    Each process reads the ring when it starts.
+    """
     following = make_signing(signing.ring_path.parent, team=TEAM["id"], name="next.pem")
     async with running(settings_for(playground, redis_url)) as bot:
         await until(lambda: bot.health.ready)
@@ -75,9 +79,10 @@ async def test_keys_change_while_cards_are_open(client, playground, redis_url, r
         await until(lambda: bot.health.ready)
         await dana.press(await dana.card("send"), "approve:0")
 
-        for each, signed_by in ((before, signing), (after, following)):
-            assert kids(await stored(redis, each)) == {signed_by.kid}
-            assert (await client.wait(each)).records[0].decided_by == "U0DANA"
+        async with an_agent(redis_url) as started_again:
+            for each, signed_by in ((before, signing), (after, following)):
+                assert kids(await stored(redis, each)) == {signed_by.kid}
+                assert (await started_again.wait(each)).records[0].decided_by == "U0DANA"
 
 
 async def test_an_agent_hears_why_a_decision_did_not_count_until_the_deadline(
@@ -100,19 +105,3 @@ async def test_an_agent_hears_why_a_decision_did_not_count_until_the_deadline(
     assert "revoked" in resume.reason
     assert resume.decisions[0].type == "reject"
     assert resume.decisions[0].message == "Nobody decided in time. A stored decision does not count."
-
-
-async def test_a_click_is_refused_when_the_key_has_ended(start_bot, client, redis, signing, dana, caplog):
-    bot = await start_bot()
-    interrupt_id = await client.publish(asked("pay"))
-    card = await dana.card("rejected at")
-    change(signing, signing.kid, not_after=datetime.now(UTC) - timedelta(seconds=1))
-    await until(lambda: "signing" in bot.health.warnings)
-
-    await dana.press(card, "approve:0")
-
-    await dana.notice(in_answer.MAY_NOT_SIGN)
-    assert kids(await stored(redis, interrupt_id)) == set()
-    assert not bot.health.signed
-    (logged,) = [each for each in caplog.records if each.message == "click.not_signed"]
-    assert signing.kid in logged.reason

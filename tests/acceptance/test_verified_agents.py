@@ -21,8 +21,8 @@ rules:
 """
 
 
-def add(signing, signer, agent):
-    key = RingKey.of(public_of(signer), "agent", namespace="assent", agent=agent)
+def add(signing, signer, agent, **fields):
+    key = RingKey.of(public_of(signer), "agent", namespace="assent", agent=agent, **fields)
     write_keys(signing.ring_path, [*read_keys(signing.ring_path), key])
 
 
@@ -82,7 +82,9 @@ async def test_a_bot_without_a_ring_refuses_everything_under_such_a_rule(start, 
     assert (refused.status, refused.code) == ("refused", "agent")
 
 
-@pytest.mark.parametrize("fault", ["a stranger's key", "the key of another agent", "another question"])
+@pytest.mark.parametrize(
+    "fault", ["a stranger's key", "the key of another agent", "a key that has ended", "another question"]
+)
 async def test_whoever_writes_to_redis_cannot_make_an_agent_verified(
     start, redis_url, redis, signing, signer, dana, fault, caplog
 ):
@@ -90,6 +92,8 @@ async def test_whoever_writes_to_redis_cannot_make_an_agent_verified(
     stranger = new_signer()
     if fault == "the key of another agent":
         add(signing, stranger, "hr")
+    if fault == "a key that has ended":
+        add(signing, stranger, "billing", not_after="2026-01-01T00:00:00Z")
     async with asking(redis_url, signer if fault == "another question" else stranger) as client:
         first, second = await client.publish(asked("book")), await client.publish(asked("send"))
     if fault == "another question":

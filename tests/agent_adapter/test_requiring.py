@@ -2,11 +2,16 @@
 
 import asyncio
 import re
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
-from typing import Annotated, Any
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+from uuid import UUID
 
 import pytest
 from pydantic import (
@@ -19,7 +24,6 @@ from pydantic import (
     TypeAdapter,
     field_validator,
 )
-from pydantic_core import core_schema
 
 from agent_adapter import (
     InvalidRequestError,
@@ -236,13 +240,12 @@ async def test_an_asynchronous_tool_takes_its_key_from_either_kind_of_store(tmp_
     async def send(to: str):
         return "sent"
 
-    with SqliteUsed(tmp_path / "used.db") as file:
-        for store in (used, file):
-            tool = guarded(send, used=store)
-            with using_receipt(BOT.receipt()):
-                assert await tool("al") == "sent"
-                with pytest.raises(ReceiptError):
-                    await tool("al")
+    for store in (used, SqliteUsed(tmp_path / "used.db")):
+        tool = guarded(send, used=store)
+        with using_receipt(BOT.receipt()):
+            assert await tool("al") == "sent"
+            with pytest.raises(ReceiptError):
+                await tool("al")
 
 
 @pytest.mark.parametrize("is_async", [False, True])
@@ -275,12 +278,11 @@ async def test_arguments_that_change_while_the_store_answers_do_not_run(is_async
 def test_an_index_that_is_equal_and_not_the_same_has_the_same_key(tmp_path):
     """`True` and `1` are equal in Python, and would be two keys."""
     receipt = BOT.receipt(index=1)
-    with SqliteUsed(tmp_path / "used.db") as used:
-        tool = guarded(pay, used=used)
-        with using_receipt(receipt):
-            tool("al")
-        with using_receipt(replace(receipt, index=True)), pytest.raises(ReceiptError) as caught:
-            tool("al")
+    tool = guarded(pay, used=SqliteUsed(tmp_path / "used.db"))
+    with using_receipt(receipt):
+        tool("al")
+    with using_receipt(replace(receipt, index=True)), pytest.raises(ReceiptError) as caught:
+        tool("al")
 
     assert caught.value.code == "used"
 
@@ -322,21 +324,38 @@ class Doubled(BaseModel):
         return 2 * amount
 
 
-class Mark:
-    """Marks a type, and changes its values."""
+@dataclass
+class Filled:
+    to: str
 
-    def __repr__(self):
-        return "Mark()"
+    def __post_init__(self):
+        self.to = "bo"
 
-    def __get_pydantic_core_schema__(self, source, handler):
-        return core_schema.no_info_after_validator_function(str.upper, handler(source))
+
+class Guessed(Enum):
+    FAST = "fast"
+
+    @classmethod
+    def _missing_(cls, value):
+        return cls.FAST
+
+
+class Pair(NamedTuple):
+    one: int
+    other: int = 0
+
+
+class Node(BaseModel):
+    """A type that has itself within it."""
+
+    below: "list[Node]" = []
 
 
 @pytest.mark.parametrize(
     ("kind", "approved"),
     [
-        (Doubled, {"amount": 5}), (list[Doubled], [{"amount": 5}]), (list[Trimmed], [" al"]),
-        (list[Annotated[str, Mark()]], ["al"]), (list[OnErrorOmit[int]], [1, "x"]),
+        (Doubled, {"amount": 5}), (list[Trimmed], [" al"]), (Filled, {"to": "al"}), (Guessed, "slow"),
+        (list[OnErrorOmit[int]], [1, "x"]),
     ],
     ids=str,
 )  # fmt: skip
@@ -372,22 +391,6 @@ def test_a_field_that_the_type_leaves_out_was_approved_and_does_not_run(kind, ap
     assert refused(paying(kind), {"payment": approved}, payment=value) == "arguments"
     assert runs(paying(kind), {"payment": taken}, payment=value) == value
     assert runs(paying(Loose), {"payment": {"to": "al"}}, payment=Loose(to="al")) == Loose(to="al")
-
-
-def test_a_default_that_an_earlier_call_has_changed_does_not_run():
-    """Nobody was asked about what the earlier call left in it."""
-
-    def pay(to: str, tags: list[str] = []):  # noqa: B006  # that is what is tried
-        tags.append(to)
-        return list(tags)
-
-    tool = guarded(pay)
-    with using_receipt(BOT.receipt({"to": "al"})):
-        assert tool(to="al") == ["al"]
-    with using_receipt(BOT.receipt({"to": "bo"})), pytest.raises(ReceiptError) as caught:
-        tool(to="bo")
-
-    assert caught.value.code == "arguments"
 
 
 @dataclass
@@ -455,12 +458,16 @@ def test_a_value_that_its_type_changes_or_shortens_does_not_run(kind, approved, 
         (date, '"2026-01-02"'), (Decimal, "5.10"), (Decimal, '"5.10"'),
         (float, "1"), (list[float], "[1,2.50]"),
         (AnyUrl, '"https://example.com"'),  (dict[int, str], '{"1":"al"}'),
-        (set[float], "[10,9]"), (Renaming, '{"recipient":"al"}'), (Renaming, '{"to":"al"}'),
+        (set[int], "[10,9]"), (Renaming, '{"recipient":"al"}'), (Renaming, '{"to":"al"}'),
         (CodedBothWays, '{"text":"ZGVsZXRl"}'), (Fixed, '{"to":"al"}'),
+        (Node, '{"below":[{"below":[]}]}'), (Pair, "[1,2]"), (Path, '"a/b"'), (IPv4Address, '"10.0.0.1"'),
+        (UUID, '"2f1d3f8e-0a52-4c39-9bb5-52a9a5d1b1d4"'), (Sequence[int], "[1]"), (deque[int], "[1]"),
+        (OrderedDict[str, int], '{"a":1}'), (defaultdict[str, int], '{"a":1}'),
+        (Annotated[int, Field(gt=1)], "2"), (re.RegexFlag, "2"),
     ],
     ids=str,
 )  # fmt: skip
-def test_a_value_that_its_type_only_writes_in_another_way_runs(kind, approved):
+def test_a_value_that_its_type_converts_or_writes_in_another_way_runs(kind, approved):
     """`Z` and `+00:00` are the same moment, and what is left out has its default."""
     value = TypeAdapter(kind).validate_json(approved)
 

@@ -6,11 +6,9 @@ from contextlib import nullcontext
 
 import pytest
 
-from agent_adapter.receipts.key_files import make_signing, write_private_key
-from agent_adapter.receipts.ring import Ring
-from agent_adapter.receipts.signer import new_signer
 from bot.domain.errors import SettingsError
 from bot.runtime.settings import Settings
+from playground.demo.keys import make_signing
 from playground.demo.own import environment, exports
 from playground.demo.stage import on_stage
 
@@ -61,27 +59,6 @@ def test_the_file_names_the_policy_and_the_key_of_the_records(tmp_path):
     assert f"export ASSENT_RECORD_KEY={key}\n" in said
 
 
-async def test_a_key_of_the_log_that_is_given_seals_the_trail_of_the_playground(
-    tmp_path, monkeypatch, redis_url
-):
-    """Its ring has the public key, so `audit verify` finds a sound log with the settings of the file to source."""
-    signer = new_signer()
-    write_private_key(tmp_path / "log-key.pem", signer)
-    monkeypatch.setenv("ASSENT_LOG_KEY_FILE", str(tmp_path / "log-key.pem"))
-    monkeypatch.setenv("ASSENT_AUDIT_DIR", str(tmp_path / "audit"))
-
-    async with started(redis_url) as stage:
-        said = exports(stage.bot.settings, "http://127.0.0.1:1")
-        ring = Ring.load(stage.bot.settings.ring)
-
-    assert ring.keys[signer.public_key.keyid].purpose == "log"
-    assert f"export ASSENT_AUDIT_DIR={tmp_path / 'audit'}\n" in said
-    assert "export ASSENT_LOG_KEY=" in said
-    # A setting and a file for it are refused, so the file takes back what a page had exported.
-    assert "ASSENT_LOG_KEY_FILE" in said.splitlines()[0].removeprefix("unset ").split()
-    assert "export ASSENT_STATE_KEY=" in said
-
-
 async def test_the_playground_signs_with_the_keys_that_it_is_given(tmp_path, monkeypatch, redis_url):
     """With a ring in the environment, and made for its workspace as the page about receipts says."""
     signing = make_signing(tmp_path, team="T0PLAY")
@@ -91,7 +68,7 @@ async def test_the_playground_signs_with_the_keys_that_it_is_given(tmp_path, mon
 
     async with started(redis_url) as stage:
         assert stage.bot.store.signing
-        assert stage.bot.store.signing.issuer.kid == signing.kid
+        assert stage.bot.store.signing.key.kid == signing.kid
 
     monkeypatch.delenv("ASSENT_SEAL_KEY_FILE")
     with pytest.raises(SettingsError, match="ASSENT_SEAL_KEY is not"):

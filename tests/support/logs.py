@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 from agent_adapter.receipts.key_files import write_keys
-from agent_adapter.receipts.ring import Ring, RingKey
-from agent_adapter.receipts.signer import new_signer, public_of
 from bot.domain.audit_entry import AuditEntry, Mark
-from bot.runtime.log_key import LogKey
+from bot.runtime.bot_keys import BotKeys
 from bot.store.audit_log import AuditLog
+from tests.support.receipts import bot_signing
 
 NOON = 1_794_052_800_000
 """2026-11-07, 12:00 UTC."""
@@ -31,17 +32,16 @@ def entries(*names: str, seq: int = 1, at: int = NOON, by: str = "U0DANA") -> li
     ]
 
 
-def make_key(folder: Path, *, namespace: str = "assent", **fields: object) -> LogKey:
-    """Make a key of the log, and put it into `ring.json` beside others that are there."""
-    signer, ring = new_signer(), folder / "ring.json"
-    known = Ring.load(ring, purpose="log").keys.values() if ring.exists() else ()
-    write_keys(ring, [*known, RingKey.of(public_of(signer), "log", namespace=namespace, **fields)])
-    return LogKey(signer, Ring.load(ring, purpose="log"), namespace)
+def make_keys(folder: Path, **fields: object) -> BotKeys:
+    """Make the keys of a bot, and put the public one into `ring.json`."""
+    keys = bot_signing(Ed25519PrivateKey.generate(), "T0ACME", **fields)
+    write_keys(folder / "ring.json", [keys.key])
+    return keys
 
 
-def make_log(folder: Path, key: LogKey | None = None) -> AuditLog:
+def make_log(folder: Path, keys: BotKeys | None = None) -> AuditLog:
     """Write two batches on one day and one on the next."""
-    log = AuditLog(folder, "assent", key)
+    log = AuditLog(folder, "assent", keys)
     for day, names, seq in ((0, "ab", 1), (0, "cd", 3), (1, "ef", 5)):
         written = entries(*names, seq=seq, at=NOON + day * DAY)
         log.append(written, Mark(written[-1].number, seq + 1), NOON + day * DAY + 1000)

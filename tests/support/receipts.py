@@ -7,13 +7,13 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from securesystemslib.dsse import Envelope
-from securesystemslib.signer import Signature, Signer
+from securesystemslib.signer import Signature
 
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.receipt import Receipt
 from agent_adapter.receipts.dsse import digest_of, dump_envelope, load_envelope
 from agent_adapter.receipts.ring import Ring, RingKey
-from agent_adapter.receipts.signer import kid_of, signer_of
+from agent_adapter.receipts.signer import kid_of, public_of, signer_of
 from agent_adapter.receipts.statement import (
     RECEIPT,
     ActionStatement,
@@ -24,8 +24,7 @@ from agent_adapter.receipts.statement import (
     run_of,
 )
 from bot.domain.seal import Seal
-from bot.runtime.bot_keys import ListedSigner
-from bot.runtime.statements import Signing as BotSigning
+from bot.runtime.bot_keys import BotKeys
 
 TEAM = "T0ASSENT"
 SEAL = Seal("assent", (b"k" * 32,))
@@ -94,10 +93,11 @@ class Signing:
         return Receipt(tuple(envelopes), 0, encode({"to": "al"} if args is None else args))
 
 
-def bot_signing(key: Ed25519PrivateKey | Signer, ring: Ring, team: str) -> BotSigning:
-    """Have a store sign with this key, or with a service."""
-    signer = key if isinstance(key, Signer) else signer_of(key)
-    return BotSigning(ListedSigner(signer, ring, "assent"), "assent", lambda: team, ring, SEAL)
+def bot_signing(key: Ed25519PrivateKey, team: str, **fields: Any) -> BotKeys:
+    """Have a store sign with this key, in a ring of its own."""
+    signer = signer_of(key)
+    own = RingKey.of(public_of(signer), "receipts", **{"namespace": "assent", "team": team} | fields)
+    return BotKeys(signer, own, Ring([own]), SEAL)
 
 
 def ring_text(*keys: dict[str, Any]) -> str:

@@ -3,16 +3,16 @@
 import base64
 import json
 import traceback
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 
 from agent_adapter import InvalidRequestError, ReceiptError
-from agent_adapter.receipts import ring as ring_module
 from agent_adapter.receipts.dsse import digest_of, load_envelope
-from agent_adapter.receipts.key_files import make_signing, read_keys
+from agent_adapter.receipts.key_files import read_keys
 from agent_adapter.receipts.ring import Ring, RingKey, dump_keys
 from agent_adapter.receipts.signer import kid_of, new_signer, public_of
+from playground.demo.keys import make_signing
 from tests.support.receipts import Signing, listed, milliseconds, ring_text
 
 BOT = Signing()
@@ -47,18 +47,6 @@ def test_its_digest_depends_on_what_is_signed_and_not_on_who_signs():
     assert one == other != digest_of(load_envelope(BOT.sign(b"{}", type="text/plain")))
 
 
-@pytest.mark.parametrize(("at", "code"), [(-1, "key_time"), (0, None), (1_000, None), (1_001, "key_time")])
-def test_a_key_signs_only_what_is_dated_within_its_times(at, code):
-    first = datetime.now(UTC).replace(microsecond=0)
-    ring = BOT.ring(not_before=first, not_after=first + timedelta(seconds=1))
-    text = BOT.sign(BOT.statement(at=milliseconds(first) + at))
-
-    if code:
-        assert refusal(ring, text) == code
-    else:
-        assert ring.open_statement(text, namespace="assent")
-
-
 def test_what_silence_decides_is_dated_after_its_deadline():
     text = BOT.sign(BOT.statement(deadline=milliseconds(BOT.now) - 1))
 
@@ -78,7 +66,7 @@ def test_what_is_no_envelope_is_not_read(text, code):
 def test_a_ring_that_was_written_reads_the_same():
     keys = [
         key_of(new_signer(), not_after=datetime(2027, 1, 1, tzinfo=UTC), revoked=True),
-        RingKey.of(public_of(new_signer()), "log", namespace="assent"),
+        RingKey.of(public_of(new_signer()), "agent", namespace="assent", agent="billing"),
     ]
 
     assert set(Ring.parse(dump_keys(keys)).keys.values()) == set(keys)
@@ -93,8 +81,7 @@ def test_a_ring_that_was_written_reads_the_same():
         ({"kid": "0" * 16}, "ring.keys[0]: this public key is called"),
         ({"team": None}, "ring.keys[0]: a key of purpose 'receipts' needs its 'team'"),
         ({"agent": "billing"}, "ring.keys[0]: a key of purpose 'receipts' has no 'agent'"),
-        ({"purpose": "log"}, "ring.keys[0]: a key of purpose 'log' has no 'team'"),
-        ({"purpose": "all"}, "ring.keys[0].purpose: Input should be 'receipts', 'log' or 'agent'"),
+        ({"purpose": "all"}, "ring.keys[0].purpose: Input should be 'receipts' or 'agent'"),
         ({"not_after": 1_795_000_000}, "ring.keys[0].not_after: write a time with its zone"),
         ({"not_after": "2026-12-31"}, "ring.keys[0].not_after: Input should have timezone info"),
         (
@@ -151,51 +138,14 @@ def test_what_is_not_a_ring_is_refused(text):
         Ring.parse(text)
 
 
-@pytest.mark.parametrize(
-    ("written", "told"),
-    [
-        ('"revoked": true, "note": "}", "purpose": 1,\n "revoked": false', "ring, line 3: 'revoked' is here twice"),
-        ('"team": "T\u200b1"', r"ring, line 2: U\+200B is there, which nobody sees: take it out"),
-    ],
-)  # fmt: skip
-def test_a_ring_that_reads_otherwise_than_it_looks_is_refused_with_the_line(written, told):
-    """Reviewed is what somebody sees, and of a key that is there twice the first."""
-    with pytest.raises(InvalidRequestError, match=told):
-        Ring.parse(f'{{"version": 1, "keys": [{{\n {written}}}]}}')
-
-
-def test_a_key_is_listed_once():
-    with pytest.raises(InvalidRequestError, match="listed twice"):
-        Ring.parse(ring_text(listed(BOT), listed(BOT, revoked=True)))
-
-
-# --- A ring that changes ------------------------------------------------------------------------------------------
+# --- Settings of a verifier ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def path(tmp_path, monkeypatch):
-    """The file of a ring with the key of the bot, which is looked at at once."""
-    monkeypatch.setattr(ring_module, "LOOK_EVERY", 0.0)
+def path(tmp_path):
+    """The file of a ring with the key of the bot."""
     (tmp_path / "ring.json").write_text(ring_text(listed(BOT)))
     return tmp_path / "ring.json"
-
-
-@pytest.mark.parametrize("broken", ["{", None])
-def test_when_the_file_is_broken_later_the_last_ring_holds_and_the_log_says_it_once(path, caplog, broken):
-    ring = Ring.load(path)
-    if broken is None:
-        path.unlink()
-    else:
-        path.write_text(broken)
-
-    for _ in range(3):
-        assert ring.open_statement(BOT.sign(BOT.statement()), namespace="assent")
-
-    assert [each.levelname for each in caplog.records] == ["ERROR"]
-    assert "so the keys from before count" in caplog.text
-
-
-# --- Settings of a verifier ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -235,12 +185,12 @@ def test_a_setting_that_does_not_fit_ends_the_start(environment, given, sentence
 @pytest.mark.parametrize(
     ("keys", "is_said"),
     [
-        ([listed(BOT, purpose="log", team=None)], True),
+        ([listed(BOT, purpose="agent", team=None, agent="billing")], True),
         ([listed(BOT, revoked=True)], True),
         ([], True),
         ([listed(BOT)], False),
     ],
-    ids=["for the log alone", "revoked", "no key", "for receipts"],
+    ids=["for an agent alone", "revoked", "no key", "for receipts"],
 )
 def test_a_ring_with_no_key_whose_receipts_count_warns(path, caplog, keys, is_said):
     """An agent or a tool would refuse everything, and not say that the ring is the reason."""

@@ -3,12 +3,11 @@
 import re
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from redis import Redis
 
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.keys import Keys
-from agent_adapter.receipts.ring import Ring
-from agent_adapter.receipts.signer import new_signer
 from agent_adapter.redis.pool import open_redis
 from bot.api.keys import KeyRing
 from bot.domain.policy import Limits
@@ -199,7 +198,7 @@ async def test_the_seal_of_a_key_fits_no_other_key(sealed_ring, redis_url):
 
 async def test_only_a_key_vouches_for_a_requester(sealed_ring, redis_url, client, store):
     """Somebody writes a name beside the genuine one, or moves the genuine one to another record."""
-    store.signing = bot_signing(new_signer(), Ring(), "T1")
+    store.signing = bot_signing(Ed25519PrivateKey.generate(), "T1")
     one, other = an_interrupt(an_action(), run="one"), an_interrupt(an_action(), run="other")
     await sealed_ring.vouch(one.id, "U0NOOR")
     with Redis.from_url(redis_url, decode_responses=True) as redis:

@@ -6,9 +6,9 @@ import pytest
 from redis import Redis
 
 from agent_adapter.contract.keys import Keys
-from agent_adapter.receipts.key_files import read_keys, write_keys
+from agent_adapter.receipts.key_files import write_keys
 from agent_adapter.receipts.ring import RingKey
-from agent_adapter.receipts.signer import new_signer, public_of
+from agent_adapter.receipts.signer import public_of
 from bot.cli.doctor import examine
 from playground.redis_server import RedisServer
 from tests.conftest import an_agent, keys_of, settings_for
@@ -72,15 +72,6 @@ async def test_what_is_not_signed_is_said(findings, signing):
     signing.ring_path.write_text("{")
     (broken,) = not_ok(await findings())
     assert broken.startswith(f"fail  receipts: {signing.ring_path}: not JSON")
-
-
-@pytest.fixture
-def log_key(signing):
-    """A key for the log that the ring has."""
-    signer = new_signer()
-    key = RingKey.of(public_of(signer), "log", namespace="assent")
-    write_keys(signing.ring_path, [*read_keys(signing.ring_path), key])
-    return signer
 
 
 async def test_what_is_lost_of_the_audit_trail_is_said(findings, tmp_path):

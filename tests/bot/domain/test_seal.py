@@ -50,11 +50,6 @@ def test_the_first_key_makes_marks_and_all_keys_check_them():
     assert rotated.mark(*FACT) == seal(NEW).mark(*FACT)
 
 
-@given(st.text(max_size=60))
-def test_what_is_not_a_mark_does_not_hold(text):
-    assert not seal().holds(text, *FACT)
-
-
 @given(st.lists(st.text(max_size=5), max_size=4), st.lists(st.text(max_size=5), max_size=4))
 def test_two_facts_never_have_the_same_mark(one, other):
     """However their parts are cut."""

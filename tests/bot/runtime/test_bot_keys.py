@@ -1,7 +1,7 @@
 """A bot signs with a key that its ring has, or does not start."""
 
-import time
 import traceback
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -12,11 +12,9 @@ from cryptography.hazmat.primitives.serialization import (
     NoEncryption,
     PrivateFormat,
 )
-from securesystemslib.signer import Signature, Signer
 
 from agent_adapter import InvalidRequestError
-from agent_adapter.errors import SigningError
-from agent_adapter.receipts.key_files import make_signing, read_keys, write_keys
+from agent_adapter.receipts.key_files import read_keys, write_keys
 from agent_adapter.receipts.ring import RingKey
 from agent_adapter.receipts.signer import (
     new_signer,
@@ -24,9 +22,10 @@ from agent_adapter.receipts.signer import (
     read_signer,
     signer_from_environment,
 )
-from bot.domain.errors import SettingsError
-from bot.domain.seal import Seal
-from bot.runtime.bot_keys import BotKeys, ListedSigner, load_bot_keys
+from bot.domain.errors import KeyUnfitError, SettingsError
+from bot.jobs.slack_link import SlackLink
+from bot.runtime.bot_keys import load_bot_keys
+from bot.runtime.health import Health
 from bot.runtime.settings import Settings
 from playground.workspace import TEAM
 from tests.conftest import keys_of
@@ -48,41 +47,25 @@ def refusal(settings):
     return str(refused.value)
 
 
-def change(signing, **changed):
-    write_keys(signing.ring_path, [key.model_copy(update=changed) for key in read_keys(signing.ring_path)])
-
-
 def test_without_a_key_and_a_ring_nothing_is_signed():
     assert load_bot_keys(settings_of()) is None
 
 
 def test_a_key_that_the_ring_has_signs(signing):
-    assert load_bot_keys(signed_by(signing)).signer.kid == signing.kid
+    assert load_bot_keys(signed_by(signing)).key.kid == signing.kid
 
 
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"ring": None}, "ASSENT_SIGNING_KEY is set, and ASSENT_RING is not"),
-        ({"seal_key": None}, "ASSENT_RING is set, and ASSENT_SEAL_KEY is not"),
+        ({"ring": None}, "ASSENT_RING is not set: a bot that signs needs"),
+        ({"seal_key": None}, "ASSENT_SEAL_KEY is not set"),
         ({"seal_key": "c2hvcnQ="}, "ASSENT_SEAL_KEY: entry 1 is not 32 bytes in base64"),
-        ({"signing_key": None, "ring": None}, "ASSENT_SEAL_KEY is set, and neither"),
-        (
-            {"signing_key": None},
-            "ASSENT_RING is set, and ASSENT_SIGNING_KEY is not: a bot needs both, and does not start",
-        ),
-        (
-            {"signing_key": None, "seal_key": None, "ring": None, "require_signed": True},
-            "ASSENT_REQUIRE_SIGNED is set, and neither",
-        ),
+        ({"signing_key": None}, "ASSENT_SIGNING_KEY is not set"),
+        ({"signing_key": None, "seal_key": None, "ring": None, "require_signed": True}, "is not set"),
         ({"signing_key": new_signer().private_bytes.decode()}, "is not in the ring"),
         ({"namespace": "other"}, "is for the namespace 'assent', and this bot has 'other'"),
         ({"ring": "nowhere.json"}, "cannot read nowhere.json"),
-        ({"signer": "json:loads"}, "both set"),
-        (
-            {"signing_key": None, "signer": "json:nothing"},
-            "ASSENT_SIGNER: json:nothing did not return a signer",
-        ),
     ],
 )
 def test_what_does_not_fit_ends_the_start(signing, given, sentence):
@@ -103,28 +86,25 @@ def test_a_key_that_nobody_accepts_any_more_ends_the_start(signing, changed, sen
     assert sentence in refusal(signed_by(signing))
 
 
-@pytest.mark.parametrize(
-    "changed", [{"revoked": True}, {"not_after": datetime(2026, 1, 1, tzinfo=UTC)}, None]
-)
-async def test_a_key_that_ends_while_the_bot_runs_signs_no_more(signing, monkeypatch, changed):
-    """What nobody would accept must not be recorded as a decision."""
-    monkeypatch.setattr("agent_adapter.receipts.ring.LOOK_EVERY", 0.0)
+def test_a_key_that_ends_while_the_bot_runs_signs_no_more(signing):
+    """What nobody would accept must not be recorded as a decision, and not written into the log."""
     keys = load_bot_keys(signed_by(signing))
-    assert await keys.signer.sign(b"a click")
+    assert keys.sign_head(b"a head")
+    ended = replace(keys, key=keys.key.model_copy(update={"not_after": datetime(2026, 1, 1, tzinfo=UTC)}))
 
-    if changed:
-        change(signing, **changed)
-    else:
-        write_keys(signing.ring_path, [])
+    with pytest.raises(KeyUnfitError, match=signing.kid):
+        ended.sign_head(b"a head")
+    link = SlackLink(None, Health(), None, None, None, ended)
+    link._look_at_keys(ended, TEAM["id"])
+    assert signing.kid in link.health.warnings["signing"]
+    assert not link.health.signed
 
-    with pytest.raises(SigningError, match=signing.kid):
-        await keys.signer.sign(b"a click")
 
+def test_a_key_of_an_agent_signs_no_receipts(signing):
+    key = RingKey.of(public_of(signing.signer), "agent", namespace="assent", agent="billing")
+    write_keys(signing.ring_path, [key])
 
-def test_a_key_of_the_log_signs_no_receipts(signing):
-    write_keys(signing.ring_path, [RingKey.of(public_of(signing.signer), "log", namespace="assent")])
-
-    assert "is for log" in refusal(signed_by(signing))
+    assert "is for agent" in refusal(signed_by(signing))
 
 
 def test_a_key_is_for_one_workspace(signing):
@@ -142,78 +122,6 @@ def test_settings_do_not_show_the_key(signing):
     assert "key" not in repr(load_bot_keys(settings).seal)
 
 
-# --- A key that a service keeps -----------------------------------------------------------------------------------
-
-
-class Service(Signer):
-    """Signs with a key that it keeps for itself, after a while."""
-
-    public_key = None
-
-    def __init__(self, signer, delay=0.0, key=None):
-        self.public_key, self._key, self._delay = signer.public_key, key or signer, delay
-
-    @classmethod
-    def from_priv_key_uri(cls, *_):
-        raise NotImplementedError
-
-    def sign(self, data):
-        time.sleep(self._delay)
-        return Signature(self.public_key.keyid, self._key.sign(data).signature)
-
-
-def keys_with(signing, signer):
-    seal, ring = Seal.parse(signing.seal_path.read_text(), namespace="assent"), signing.ring
-    return BotKeys(ListedSigner(signer, ring, "assent"), ring, seal)
-
-
-async def test_a_service_can_keep_the_key(signing, tmp_path, monkeypatch):
-    (tmp_path / "our_service.py").write_text(
-        "from securesystemslib.signer import Signer\n"
-        "from agent_adapter.receipts.ring import Ring\n"
-        f"KEY = Ring.load({str(signing.ring_path)!r}).keys[{signing.kid!r}].public_key\n"
-        f"def signer(): return Signer.from_priv_key_uri('file2:{signing.key_path}', KEY)\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-
-    keys = load_bot_keys(signed_by(signing, signing_key=None, signer="our_service:signer"))
-
-    await keys.signer.try_out()
-    assert keys.signer.kid == signing.kid
-
-
-async def test_what_a_service_signed_is_verified_before_it_is_used(signing):
-    """A service may sign with another key than the one that it names."""
-    assert await keys_with(signing, Service(signing.signer)).signer.sign(b"a click")
-
-    wrong = keys_with(signing, Service(signing.signer, key=new_signer()))
-    with pytest.raises(SigningError, match="not from the key"):
-        await wrong.signer.sign(b"a click")
-    with pytest.raises(SettingsError, match="cannot be used"):
-        await wrong.signer.try_out()
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [None, b"x" * 64, Signature("0" * 16, "00" * 64), Signature("", "")],
-    ids=["nothing", "bytes", "of another key", "empty"],
-)
-async def test_what_is_no_signature_is_never_used(signing, wrong):
-    class Broken(Service):
-        def sign(self, data):
-            return wrong
-
-    with pytest.raises(SigningError, match="not from the key"):
-        await keys_with(signing, Broken(signing.signer)).signer.sign(b"a click")
-
-
-async def test_a_service_that_does_not_answer_ends_the_start(signing, monkeypatch):
-    monkeypatch.setattr("bot.runtime.bot_keys._START_WITHIN", 0.01)
-
-    with pytest.raises(SettingsError, match="did not sign within"):
-        await keys_with(signing, Service(signing.signer, delay=1)).signer.try_out()
-
-
 # --- Reading a private key ----------------------------------------------------------------------------------------
 
 
@@ -223,19 +131,6 @@ def test_a_private_key_is_read_from_the_environment_or_a_file(signing, monkeypat
 
     monkeypatch.setenv("ASSENT_SIGNING_KEY", signing.signer.private_bytes.decode())
     assert signer_from_environment("ASSENT_SIGNING_KEY").public_key.keyid == signing.kid
-
-    other = make_signing(signing.ring_path.parent, team="T1", name="other.pem")
-    monkeypatch.setenv("ASSENT_SIGNING_KEY_FILE", str(other.key_path))
-    with pytest.raises(
-        InvalidRequestError, match="ASSENT_SIGNING_KEY and ASSENT_SIGNING_KEY_FILE are both set"
-    ):
-        signer_from_environment("ASSENT_SIGNING_KEY")
-    monkeypatch.delenv("ASSENT_SIGNING_KEY")
-    assert signer_from_environment("ASSENT_SIGNING_KEY").public_key.keyid == other.kid
-
-    monkeypatch.setenv("ASSENT_SIGNING_KEY_FILE", "nowhere.pem")
-    with pytest.raises(InvalidRequestError, match="there is no file nowhere"):
-        signer_from_environment("ASSENT_SIGNING_KEY")
 
 
 def wrong_key(kind):

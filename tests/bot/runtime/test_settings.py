@@ -200,8 +200,8 @@ def test_a_signing_secret_alone_means_http_mode(read):
             "there is no file /nowhere/key.pem: name one .*; `python -m bot keys signing create` makes one$",
         ),
         (
-            {"ASSENT_LOG_KEY_FILE": "/"},
-            "ASSENT_LOG_KEY_FILE: Is a directory: /: name one that .*--purpose log` makes one$",
+            {"ASSENT_SEAL_KEY_FILE": "/"},
+            "ASSENT_SEAL_KEY_FILE: Is a directory: /: name one that .*signing seal` makes one$",
         ),
         (
             {"ASSENT_DURABILITY": "replica", "ASSENT_DURABILITY_REPLICAS": "0"},

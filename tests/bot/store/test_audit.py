@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from bot.domain.audit_entry import Mark
-from bot.jobs.audit_mover import FULL, LOG, WARNING, AuditMover
+from bot.jobs.audit_mover import FULL, LOG, AuditMover
 from bot.runtime.health import Health
 from bot.store.audit import AuditStore
 from bot.store.audit_log import AuditLog
@@ -185,24 +185,6 @@ async def test_a_folder_that_cannot_be_written_loses_nothing(redis, trail, folde
     assert lines_in(folder) == ["billing.0"]
 
 
-async def test_the_head_is_posted_once_a_day(redis, trail):
-    """With the number of lines that it covers."""
-    posted = []
-
-    async def post(lines, head):
-        posted.append((lines, head))
-
-    await happened(redis, trail, 0)
-    moving = mover(trail)
-    moving.post = post
-
-    await moving.tidy()
-    await moving.tidy()
-
-    assert posted == [(2, trail.log.chain.last)]
-    assert posted[0][1].startswith('{"head":')
-
-
 async def test_without_a_folder_entries_stay_in_redis_for_as_long_as_a_folder_would_keep_them(
     redis, store, caplog
 ):
@@ -216,19 +198,7 @@ async def test_without_a_folder_entries_stay_in_redis_for_as_long_as_a_folder_wo
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
 
 
-async def test_a_replica_without_the_folder_drops_nothing_that_another_one_keeps(redis, store, trail):
-    """Its settings differ: the entries wait for the replica that has the folder."""
-    await happened(redis, trail, 8)
-    assert await trail.lease("one", 1)
-    await asyncio.sleep(0.01)
-    without = AuditStore(redis, store.keys)
-
-    await mover(without, process="two").tidy()
-
-    assert await told(without) == ["billing.0"]
-
-
-async def test_too_many_bytes_are_warned_of_and_then_dropped_with_an_error(redis, store, caplog):
+async def test_too_many_bytes_are_dropped_with_an_error(redis, store, caplog):
     """Without a folder, the oldest entries go: that is an error in the log."""
     trail = AuditStore(redis, store.keys)
     await happened(redis, trail, 3, 2, 1, size=500)
@@ -236,7 +206,6 @@ async def test_too_many_bytes_are_warned_of_and_then_dropped_with_an_error(redis
     moving = mover(trail, max_bytes=int(used * 1.1))
 
     await moving.tidy()
-    assert "soon the oldest leave it" in moving.health.warnings[WARNING]
     assert len(await told(trail)) == 1500
     moving.max_bytes = int(used * 0.9)
     await moving.tidy()

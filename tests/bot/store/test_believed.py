@@ -7,7 +7,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from agent_adapter.contract.record import dump_recorded
-from agent_adapter.receipts.ring import Ring, RingKey
 from bot.domain.codec import dumped
 from bot.domain.standing import StandingLimits, StandingTerms
 from bot.rendering.card.card import render_card
@@ -27,8 +26,7 @@ APPROVE = ApproveDecision()
 @pytest.fixture
 def store(store):
     key = Ed25519PrivateKey.generate()
-    listed = RingKey.of(key.public_key().public_bytes_raw(), "receipts", namespace="assent", team=TEAM)
-    store.signing = bot_signing(key, Ring([listed]), TEAM)
+    store.signing = bot_signing(key, TEAM)
     return store
 
 
@@ -97,18 +95,6 @@ async def test_a_vote_that_is_not_signed_neither_counts_nor_blocks(client, store
     assert [vote.user for vote in state.votes[0]] == [ERIK]
     await decide(state, MIRA)
     assert (await newest(store, state)).recorded[0].agreed_by == (ERIK, MIRA)
-
-
-async def test_a_vote_in_the_name_of_a_person_does_not_stand_for_their_own(client, store, change, decide):
-    """The person votes, and is not told that they have voted already."""
-    state = await asked(client, store, quorum=2, approvers=(DANA, ERIK, MIRA))
-    texts = a_text(state, ERIK)
-    state = await change(state, **{f"vote:0:{ERIK}": f"1 approve token {texts}"})
-
-    await decide(state, ERIK)
-
-    [vote] = (await newest(store, state)).votes[0]
-    assert vote.token != "token"
 
 
 async def test_a_vote_for_something_else_than_was_signed_does_not_count(client, store, change, decide, redis):

@@ -16,24 +16,29 @@ from agent_adapter.contract.record import dump_recorded, read_resume
 from agent_adapter.contract.wire import dump_interrupt
 from agent_adapter.receipts.answer import Verifier, proven
 from tests.bot.store.test_votes import DANA, ERIK, MIRA, directory, for_several, newest
-from tests.bot.use_cases.test_signing import a_ring, decisions, key, store
+from tests.bot.use_cases.test_signing import TEAM, decisions, key, store
 from tests.conftest import until
 from tests.support.builders import an_action, an_interrupt
+from tests.support.receipts import bot_signing
 
 __all__ = ["decisions", "directory", "key", "store"]
 
 SECOND = timedelta(seconds=1)
 
 
+def ring_of(key, team=TEAM, **fields):
+    return bot_signing(key, team, **fields).ring
+
+
 @pytest.fixture
 def verifier(key):
-    return Verifier(a_ring(key), "assent")
+    return Verifier(ring_of(key), "assent")
 
 
 @pytest.fixture
 async def agent(redis_url, key):
     """An agent with a ring."""
-    async with an_agent(redis_url, ring=a_ring(key)) as found:
+    async with an_agent(redis_url, ring=ring_of(key)) as found:
         yield found
 
 
@@ -273,11 +278,11 @@ async def test_a_bot_of_another_namespace_or_workspace_decides_nothing(ask, deci
     await decide(state, ERIK, APPROVE)
     card = await card_of(state)
 
-    other = Verifier(a_ring(key, namespace="staging"), "staging")
+    other = Verifier(ring_of(key, namespace="staging"), "staging")
     assert fault(state.interrupt, card, other) == "namespace"
-    other = Verifier(a_ring(key, team="T0OTHER"), "assent")
+    other = Verifier(ring_of(key, team="T0OTHER"), "assent")
     assert fault(state.interrupt, card, other) == "team"
-    other = Verifier(a_ring(Ed25519PrivateKey.generate()), "assent")
+    other = Verifier(ring_of(Ed25519PrivateKey.generate()), "assent")
     assert fault(state.interrupt, card, other) == "key"
 
 

@@ -1,13 +1,11 @@
 """What the bot signs: the statement about each click says what was judged, shown and stored."""
 
 import asyncio
-import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from securesystemslib.signer import Signer
 
 from agent_adapter.contract.hitl import (
     ApproveDecision,
@@ -19,8 +17,6 @@ from agent_adapter.contract.hitl import (
 from agent_adapter.contract.identity import slots
 from agent_adapter.contract.record import EXPIRED
 from agent_adapter.receipts.dsse import digest_of, load_envelope
-from agent_adapter.receipts.ring import Ring, RingKey
-from agent_adapter.receipts.signer import signer_of
 from agent_adapter.receipts.statement import (
     RECEIPT,
     Requester,
@@ -51,32 +47,7 @@ __all__ = ["directory"]
 TEAM = "T0ACME"
 
 
-class BrokenSigner(Signer):
-    """A key management service that fails."""
-
-    public_key = None
-
-    def __init__(self, key):
-        self.public_key = signer_of(key).public_key
-
-    @classmethod
-    def from_priv_key_uri(cls, *_):
-        raise NotImplementedError
-
-    def sign(self, data):
-        raise ConnectionError("no route to host")
-
-
-class SlowSigner(BrokenSigner):
-    """A key management service that signs too late."""
-
-    def __init__(self, key):
-        super().__init__(key)
-        self._signs = signer_of(key).sign
-
-    def sign(self, data):
-        time.sleep(0.6)
-        return self._signs(data)
+ENDED = {"not_after": datetime(2026, 1, 1, tzinfo=UTC)}
 
 
 @pytest.fixture
@@ -87,13 +58,8 @@ def key():
 @pytest.fixture
 def store(store, key):
     """Records that are signed."""
-    store.signing = bot_signing(key, a_ring(key), TEAM)
+    store.signing = bot_signing(key, TEAM)
     return store
-
-
-def a_ring(key, **changed):
-    fields = {"namespace": "assent", "team": TEAM, **changed}
-    return Ring([RingKey.of(key.public_key().public_bytes_raw(), "receipts", **fields)])
 
 
 @pytest.fixture
@@ -240,18 +206,14 @@ async def test_pressing_again_after_a_lost_answer_keeps_one_statement(client, st
     assert len(decided(await stored(redis, store, state), 0, key)) == 1
 
 
-@pytest.mark.parametrize("signer", [SlowSigner, BrokenSigner])
-async def test_a_key_that_cannot_sign_refuses_the_click(
-    client, store, decisions, redis, key, signer, monkeypatch
-):
+async def test_a_key_that_has_ended_refuses_the_click(client, store, decisions, redis, key):
     """There is no unsigned way around it, and silence does not approve it later."""
-    monkeypatch.setattr("bot.use_cases.decide.WRITE_WITHIN", 0.3)
     state = await asked(client, store)
-    store.signing = bot_signing(signer(key), a_ring(key), TEAM)
+    store.signing = bot_signing(key, TEAM, **ENDED)
 
     answer = await decisions.decide(state, ERIK, {0: ApproveDecision()})
 
-    assert answer == Answer(False, in_answer.NOT_SIGNED, is_final=True)
+    assert answer == Answer(False, in_answer.MAY_NOT_SIGN, is_final=True)
     card = await stored(redis, store, state)
     assert "d:0" not in card
     assert card["status"] == "pending"
@@ -312,7 +274,7 @@ async def test_a_standing_approval_that_cannot_be_signed_asks_people(
     await decisions.decide(state, ERIK, {0: ApproveDecision()}, standing=StandingTerms(uses=2))
     again, admission, matched = await ask_again(state)
     assert matched
-    store.signing = bot_signing(BrokenSigner(key), a_ring(key), TEAM)
+    store.signing = bot_signing(key, TEAM, **ENDED)
 
     await store.admit(again, admission, matched=matched)
 
@@ -333,11 +295,11 @@ async def test_silence_is_signed_with_its_rule(client, store, redis, key):
     assert said.stored == bytes_digest(card["d:0"])
 
 
-async def test_silence_approves_nothing_when_the_key_does_not_sign(client, store, redis, key):
+async def test_silence_approves_nothing_when_the_key_has_ended(client, store, redis, key):
     state = await asked(client, store, by_silence=True, life=400)
     await is_shown(store, state)
     await asyncio.sleep(0.45)
-    store.signing = bot_signing(BrokenSigner(key), a_ring(key), TEAM)
+    store.signing = bot_signing(key, TEAM, **ENDED)
 
     await store.settle(state.id, "expired", why_not="")
 

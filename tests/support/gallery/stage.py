@@ -17,7 +17,7 @@ from securesystemslib.signer import Signer
 from slack_sdk.web.async_client import AsyncWebClient
 
 from agent_adapter import ApprovalClient, Context, HITLRequest, Outcome
-from agent_adapter.receipts.key_files import make_signing, read_keys, write_keys
+from agent_adapter.receipts.key_files import read_keys, write_keys
 from agent_adapter.receipts.ring import RingKey
 from agent_adapter.receipts.signer import new_signer, public_of
 from bot.app import running
@@ -27,6 +27,7 @@ from bot.rendering.card.card import render_card
 from bot.wiring import Bot
 from playground import Playground
 from playground.client import Control
+from playground.demo.keys import make_signing
 from playground.redis_server import private_redis
 from playground.workspace import TEAM
 from tests.conftest import keys_of, settings_for, until
