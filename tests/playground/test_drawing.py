@@ -169,26 +169,6 @@ async def test_the_page_draws_all_that_a_form_or_a_home_tab_can_have(playground,
         assert screen.complaints == []
 
 
-async def test_the_page_writes_text_as_slack_does(playground, slack):
-    """Names of emoji stay names where the text says so; old and new value stand in one line; an hour has no zero before it."""
-    changed = rich({"type": "rich_text_section", "elements": [
-        {"type": "text", "text": "12500", "style": {"strike": True, "code": True}}, {"type": "text", "text": " → "},
-        {"type": "text", "text": "9800", "style": {"bold": True, "code": True}},
-    ]})  # fmt: skip
-    titles = [
-        {"type": "header", "text": {**plain(":x:"), **emoji}}
-        for emoji in ({"emoji": False}, {"emoji": True}, {})
-    ]
-    await slack.chat_postMessage(channel=CHANNEL, text="12500 → 9800", blocks=[*titles, changed])
-
-    async with browsing(playground.url) as screen:
-        await expect(screen.page.locator(".block-header")).to_have_text([":x:", "❌", "❌"])
-        line = screen.page.locator(".rich-text p")
-        assert await line.inner_html() == "<code><s>12500</s></code> → <strong><code>9800</code></strong>"
-        said = "import('/static/text.js').then(({ clock }) => clock(new Date(2026, 0, 1, 15, 28)))"
-        assert "".join((await screen.page.evaluate(said)).split()) == "3:28PM"
-
-
 async def test_a_reply_above_does_not_move_what_somebody_reads_at_the_end(playground, slack):
     """The card below stays where it is: nobody presses something else than they meant to."""
     first, *_ = [
@@ -201,17 +181,3 @@ async def test_a_reply_above_does_not_move_what_somebody_reads_at_the_end(playgr
 
         await expect(reply).to_be_attached()
         await expect(read).to_be_in_viewport()
-
-
-async def test_the_page_names_what_it_does_not_draw(playground):
-    """A type that is not in the table is said to be missing, in its place."""
-    async with browsing(playground.url) as screen:
-        said = await screen.page.evaluate(
-            "import('/static/blocks.js').then(({ renderBlocks }) =>"
-            " renderBlocks([{type: 'carousel'}, {type: 'section', accessory: {type: 'icon_button'}}, {type: 'header'}], {"
-            "failure: () => undefined}).map((node) => node.textContent))"
-        )
-
-    assert "carousel" in said[0]
-    assert "icon_button" in said[1]
-    assert "header" in said[2]
