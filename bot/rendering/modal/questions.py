@@ -8,8 +8,7 @@ from bot.domain.drafts import Raw
 from bot.domain.options import only_options, options_of
 from bot.rendering.blocks import Block, input_block, plain
 from bot.rendering.calls import asks_first, run_title
-from bot.rendering.modal.field_types import KINDS, Question, option
-from bot.rendering.modal.inputs import raw_of
+from bot.rendering.modal.field_types import KINDS, Question, option, raw_of
 from bot.sentences import in_form
 from bot.text.literal import key_text
 

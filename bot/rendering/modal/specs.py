@@ -9,7 +9,16 @@ from typing import Any
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.numbers import Number
 from bot.domain.schemas import Schema, fits_schema, fitting
-from bot.rendering.modal.field_types import ABSENT, ANY_QUESTION, MAX_OPTIONS, Question, told_apart
+from bot.rendering.modal.field_types import (
+    ABSENT,
+    ANY_QUESTION,
+    GROUP,
+    MAX_OPTIONS,
+    ROWS,
+    UNION,
+    Question,
+    shortened,
+)
 from bot.sentences import in_field
 from bot.text.literal import clip, one_line
 
@@ -25,7 +34,6 @@ _FORMATS = {
 _UNIONS = ("oneOf", "anyOf")
 # What gives a branch of a union inputs of its own. Any other branch only limits values, which the check knows about.
 _SHAPES = ("type", "properties", "enum", "const", "items", "prefixItems", "oneOf", "anyOf", "allOf")
-GROUP, ROWS, UNION = "group", "rows", "union"
 _ABOUT_ALL = ("title", "description", "default")
 _BRANCH = 60
 
@@ -97,6 +105,11 @@ class Spec:
         return self.node.get("items", {})
 
     @property
+    def start(self) -> Any:
+        """The value that a new one begins with."""
+        return ABSENT if self.kind in {GROUP, UNION} else seed(self.node)
+
+    @property
     def most_rows(self) -> int:
         """How many rows the schema allows at most."""
         first, most = self.node.get("prefixItems", ()), int(self.node.get("maxItems", sys.maxsize))
@@ -143,7 +156,7 @@ def seed(node: Any) -> Any:
 
 def branch_labels(branches: list[Schema]) -> tuple[str, ...]:
     """Name the branches of a union so that no two names are the same."""
-    names = told_apart([_branch_name(branch) for branch in branches], _BRANCH)
+    names = [shortened(_branch_name(branch), _BRANCH) for branch in branches]
     if len(set(names)) == len(names):
         return tuple(names)
     return tuple(in_field.nth(number, name) for number, name in enumerate(names, 1))
