@@ -156,7 +156,7 @@ class Builder:
             question = replace(question, value={})
         given = question.value if isinstance(question.value, dict) else {}
         number = next(self._numbers) if path else 0
-        properties, required = spec.properties, spec.node.get("required", ())
+        properties, required = spec.node.get("properties", {}), spec.node.get("required", ())
         inner: list[tuple[str, Part]] = []
         for name in [*given, *(name for name in properties if name not in given)]:
             known, at, place = Spec.of(properties.get(name)), key_of(key, name), (*path, name)

@@ -195,14 +195,14 @@ def render_standing_view(state: Approval, index: int) -> Block:
 
 def parse_standing_terms(view: dict[str, Any]) -> StandingTerms:
     """Read for which later calls an approval is meant to hold; what was not chosen is as narrow as can be."""
-    values = view["state"]["values"]
-    chosen = {
-        name: option["value"]
-        for name in ("same", "scope", "lasts", "uses")
-        if (option := (values.get(name, {}).get(name) or {}).get("selected_option"))
+    narrowest = {
+        "same": "arguments",
+        "scope": "run",
+        "lasts": str(int(_LASTS[0].total_seconds())),
+        "uses": "1",
     }
-    lasts = timedelta(seconds=int(chosen.pop("lasts", _LASTS[0].total_seconds())))
-    return StandingTerms(**{"uses": 1, **chosen}, lasts=lasts)
+    chosen = {name: questions.given(view, name) or least for name, least in narrowest.items()}
+    return StandingTerms.model_validate({**chosen, "lasts": timedelta(seconds=int(str(chosen["lasts"])))})
 
 
 def _as_wide_as(widest: str, narrow: tuple[str, str], wide: tuple[str, str]) -> list[tuple[str, str]]:

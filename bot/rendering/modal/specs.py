@@ -1,7 +1,6 @@
 """What a schema says about one argument, or its value where no schema does."""
 
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -78,12 +77,6 @@ class Spec:
         return self.kind in _FORMATS
 
     @property
-    def properties(self) -> dict[str, Any]:
-        """The arguments that the schema names inside."""
-        found = self.node.get("properties")
-        return found if isinstance(found, dict) else {}
-
-    @property
     def branches(self) -> list[Schema]:
         """The schemas of a union and of the unions in it, each with what the schema says beside it."""
         union = "" if isinstance(self.node.get("type"), list) else _union(self.node)
@@ -99,10 +92,8 @@ class Spec:
 
     def item(self, position: int) -> Any:
         """The schema of one row."""
-        first = self.node.get("prefixItems")
-        if isinstance(first, list) and position < len(first):
-            return first[position]
-        return self.node.get("items", {})
+        first = self.node.get("prefixItems", ())
+        return first[position] if position < len(first) else self.node.get("items", {})
 
     @property
     def start(self) -> Any:
@@ -163,29 +154,22 @@ def branch_labels(branches: list[Schema]) -> tuple[str, ...]:
 
 
 def _branch_name(branch: Schema) -> str:
-    title = branch.get("title")
-    if isinstance(title, str) and title.strip():
-        return one_line(title)
-    choices = _choices(branch)
-    if choices:
+    if branch.get("title", "").strip():
+        return one_line(branch["title"])
+    if choices := _choices(branch):
         return one_line(", ".join(map(encode, choices)))
-    properties = branch.get("properties")
-    inner: Mapping[str, Any] = properties if isinstance(properties, dict) else {}
-    fixed = [
-        f"{one_line(name)}: {one_line(encode(node['const']))}"
-        for name, node in inner.items()
-        if isinstance(node, dict) and "const" in node
-    ]
+    inner = branch.get("properties", {})
+    fixed = {
+        name: node["const"] for name, node in inner.items() if isinstance(node, dict) and "const" in node
+    }
     if fixed:
-        return ", ".join(fixed)
-    if inner:
-        return ", ".join(map(one_line, inner))
-    return in_field.type_words(branch.get("type"))
+        return ", ".join(f"{one_line(name)}: {one_line(encode(value))}" for name, value in fixed.items())
+    return ", ".join(map(one_line, inner)) or in_field.type_words(branch.get("type"))
 
 
 def _hint(node: Schema) -> str:
     note, default = node.get("description"), node.get("default")
-    said = [clip(one_line(note), 200)] if isinstance(note, str) and note else []
+    said = [clip(one_line(note), 200)] if note else []
     if default is not None:
         said.append(in_field.if_left_out(clip(one_line(encode(default)), 100)))
     return " ".join(said)
@@ -194,20 +178,17 @@ def _hint(node: Schema) -> str:
 def _both(one: Schema, other: Schema) -> Schema:
     """Give what two schemas together say about inputs. What they say about values is checked with the whole schema."""
     found = {**one, **other}
-    if isinstance(one.get("properties"), dict) and isinstance(other.get("properties"), dict):
+    if "properties" in one and "properties" in other:
         found["properties"] = {**one["properties"], **other["properties"]}
-    if isinstance(one.get("required"), list) and isinstance(other.get("required"), list):
+    if "required" in one and "required" in other:
         found["required"] = [*one["required"], *other["required"]]
     return found
 
 
 def _merged(node: Schema) -> Schema:
     """Give the schema with all of `allOf` in it."""
-    branches = node.get("allOf")
-    if not isinstance(branches, list):
-        return node
     found = {key: value for key, value in node.items() if key != "allOf"}
-    for branch in branches:
+    for branch in node.get("allOf", ()):
         if isinstance(branch, dict):
             found = _both(_merged(branch), found)
     return found
@@ -216,15 +197,14 @@ def _merged(node: Schema) -> Schema:
 def _without_null(node: Schema) -> tuple[Schema, bool]:
     """Give the schema without `null`, and whether it allowed that. A union of one alternative becomes the alternative."""
     for union in _UNIONS:
-        branches = node.get(union)
-        if isinstance(branches, list):
-            others = [branch for branch in branches if not _is_null(branch)]
-            rest = {key: value for key, value in node.items() if key != union}
-            if len(others) == 1 and isinstance(others[0], dict):
-                inner, nullable = _without_null(_merged(others[0]))
-                return _both(inner, rest), nullable or len(others) < len(branches)
-            if len(others) < len(branches):
-                return {**rest, union: others}, True
+        branches = node.get(union, ())
+        others = [branch for branch in branches if not _is_null(branch)]
+        rest = {key: value for key, value in node.items() if key != union}
+        if len(others) == 1 and isinstance(others[0], dict):
+            inner, nullable = _without_null(_merged(others[0]))
+            return _both(inner, rest), nullable or len(others) < len(branches)
+        if len(others) < len(branches):
+            return {**rest, union: others}, True
     types = node.get("type")
     if isinstance(types, list) and "null" in types:
         others = [name for name in types if name != "null"]
@@ -233,10 +213,8 @@ def _without_null(node: Schema) -> tuple[Schema, bool]:
 
 
 def _is_null(branch: Any) -> bool:
-    """Tell whether a branch of a union is only `null`, however that is written."""
-    if not isinstance(branch, dict):
-        return False
-    return branch.get("type") in ("null", ["null"]) or _choices(branch) == (None,)
+    is_null = isinstance(branch, dict) and branch.get("type") in ("null", ["null"])
+    return is_null or _choices(branch) == (None,)
 
 
 def _options(node: Schema) -> tuple[Any, ...]:
@@ -262,9 +240,8 @@ def _choices(node: Any) -> tuple[Any, ...]:
         return ()
     if "const" in node:
         return (node["const"],)
-    values = node.get("enum")
-    if isinstance(values, list):
-        return tuple(values)
+    if "enum" in node:
+        return tuple(node["enum"])
     # The values of a union whose every branch is one value.
     branches = node[union] if (union := _union(node)) else []
     is_one_each = all(isinstance(branch, dict) and "const" in branch for branch in branches)
@@ -274,10 +251,8 @@ def _choices(node: Any) -> tuple[Any, ...]:
 def _union(node: Schema) -> str:
     """Name the union of a schema that gives its branches inputs of their own; empty when there is none."""
     for name in _UNIONS:
-        branches = node.get(name)
-        if isinstance(branches, list) and any(
-            isinstance(branch, dict) and any(shape in branch for shape in _SHAPES) for branch in branches
-        ):
+        branches = (branch for branch in node.get(name, ()) if isinstance(branch, dict))
+        if any(shape in branch for branch in branches for shape in _SHAPES):
             return name
     return ""
 
@@ -293,7 +268,7 @@ def _kind(node: Schema, options: tuple[Any, ...]) -> str | None:
     if isinstance(type_, list):
         type_ = next(iter(type_), None)
     if type_ is None:
-        has_items = isinstance(node.get("items"), dict) or isinstance(node.get("prefixItems"), list)
+        has_items = isinstance(node.get("items"), dict) or "prefixItems" in node
         type_ = "object" if node.get("properties") else "array" if has_items else None
     if type_ == "object":
         return GROUP if node.get("properties") else "json"
