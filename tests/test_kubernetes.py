@@ -154,17 +154,6 @@ def test_the_pods_fit_the_restricted_profile(resources):
     assert OWN_USER[1] == OWN_USER[2]
 
 
-def test_the_bots_reach_no_more_than_they_need(resources):
-    """DNS, HTTPS and Redis. Only the port of the bots is open, to pods that are named."""
-    policies = [each["spec"] for each in resources if each["kind"] == "NetworkPolicy" and each["metadata"]["name"] != "redis"]  # fmt: skip
-    out = {port["port"] for spec in policies for rule in spec.get("egress", ()) for port in rule["ports"]}
-    into = [rule for spec in policies for rule in spec.get("ingress", ())]
-
-    assert out == {53, 443, "redis"}
-    assert [rule["ports"] for rule in into] == [[{"protocol": "TCP", "port": "http"}]]
-    assert all(rule["from"] for rule in into)
-
-
 def test_slack_reaches_its_own_address_only(resources):
     """Metrics and the API of agents stay inside."""
     for ingress in (each for each in resources if each["kind"] == "Ingress"):

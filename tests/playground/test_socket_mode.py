@@ -92,23 +92,3 @@ async def test_app_reconnects_when_told_to(slack, app, over_sockets, control, re
     await control.delivery(delay=1.1 if reason is None else 0)
 
     assert (await control.click("U0DANA", CHANNEL, posted["ts"], "approve"))["ack"]["ok"]
-
-
-# --- Events: acknowledged and repeated ----------------------------------------------------------------------------------
-
-OPENED = {"type": "app_home_opened", "user": "U0DANA", "channel": "C0SHARED"}
-
-
-@pytest.mark.parametrize("timing", [Timing(acknowledge=0.3, retries=(0.0,))])
-async def test_repeated_envelope_says_which_attempt_it_is(address, http, control):
-    """And why it comes again."""
-    async with http.ws_connect(await address()) as socket:
-        await socket.receive_json()
-        sending = asyncio.create_task(control.event(OPENED))
-        first, second = await socket.receive_json(), await socket.receive_json()
-        await socket.send_json({"envelope_id": second["envelope_id"]})
-        await sending
-
-    assert (first["retry_attempt"], first["retry_reason"]) == (0, "")
-    assert (second["retry_attempt"], second["retry_reason"]) == (1, "timeout")
-    assert first["payload"] == second["payload"]

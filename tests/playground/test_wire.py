@@ -2,7 +2,6 @@
 
 import pytest
 from aiohttp import ClientError
-from slack_sdk.errors import SlackApiError
 
 from tests.playground.builders import section
 
@@ -48,20 +47,6 @@ async def test_answer_that_slack_would_not_take_is_refused(response_url, http, c
 
 async def post_with(slack):
     return await slack.chat_postMessage(channel=CHANNEL, text="x")
-
-
-async def test_fault_lasts_until_it_is_removed(slack, control):
-    """`times=None`; the state lists it."""
-    fault_id = await control.fault("*", "error", times=None)
-    for _ in range(3):
-        with pytest.raises(SlackApiError, match="internal_error"):
-            await post_with(slack)
-    listed = (await control.state())["faults"]
-
-    await control.remove_fault(fault_id)
-
-    assert [fault["id"] for fault in listed] == [fault_id]
-    assert (await post_with(slack))["ok"]
 
 
 @pytest.mark.parametrize(("kind", "posted"), [("accept_then_drop", 1), ("drop", 0), ("timeout", 0)])
