@@ -3,17 +3,16 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 from urllib.parse import unquote
+
+import jsonschema_rs
 
 from agent_adapter.contract.arguments import encode, has_numbers
 from agent_adapter.contract.numbers import as_decimals
 from bot.domain.schema_effort import MAX_EFFORT, MAX_WEIGHT, effort, pattern_weight
 from bot.sentences import in_field
 from bot.text.literal import clip, one_line
-
-if TYPE_CHECKING:
-    import jsonschema_rs
 
 MAX_REFS = 200
 MAX_NODES = 1_000
@@ -24,7 +23,7 @@ MAX_WORK = 50_000_000
 """The most JSON characters of a schema, times the JSON characters of the values."""
 
 Schema = dict[str, Any]
-_Errors: TypeAlias = "list[jsonschema_rs.ValidationError]"
+_Errors = list[jsonschema_rs.ValidationError]
 
 _MAPS = ("properties", "patternProperties", "dependentSchemas")
 _LISTS = ("allOf", "anyOf", "oneOf", "prefixItems", "items")
@@ -89,11 +88,9 @@ def violations(flat: Schema, args: Any) -> list[Violation]:
         return []
     # All errors of a large schema about many values took a minute; the first one takes a millisecond.
     if len(encode(flat)) * len(encode(args)) > MAX_WORK:
-        from jsonschema_rs import ValidationError  # noqa: PLC0415  # as below
-
         try:
             validator.validate(values)
-        except ValidationError as first:
+        except jsonschema_rs.ValidationError as first:
             return list(_violations(first))
     return [found for error in validator.iter_errors(values) for found in _violations(error)]
 
@@ -229,9 +226,7 @@ def _in_todays_words(node: Schema) -> Schema:
     return found
 
 
-def _validator(flat: Schema) -> "jsonschema_rs.Validator":
-    import jsonschema_rs  # noqa: PLC0415  # 4 MB, only where an agent sends a schema
-
+def _validator(flat: Schema) -> jsonschema_rs.Validator:
     try:
         return jsonschema_rs.validator_for(
             _for_library(flat),
@@ -255,7 +250,7 @@ def _refuse(uri: str) -> Any:
     raise UnsafeSchemaError(f"a reference that leaves it: {uri}")
 
 
-def _violations(error: "jsonschema_rs.ValidationError") -> Iterator[Violation]:
+def _violations(error: jsonschema_rs.ValidationError) -> Iterator[Violation]:
     kind, facts = error.kind.name, error.kind.as_dict()
     path = tuple(error.instance_path)
     if kind in {"anyOf", "oneOf"} and (meant := _meant(facts.get("context", []), path)):
@@ -282,6 +277,6 @@ def _meant(branches: list[_Errors], path: tuple[str | int, ...]) -> _Errors:
     return others[0] if len(others) == 1 else []
 
 
-def _is_of_another(error: "jsonschema_rs.ValidationError", path: tuple[str | int, ...]) -> bool:
+def _is_of_another(error: jsonschema_rs.ValidationError, path: tuple[str | int, ...]) -> bool:
     kind = error.kind.name
     return kind == "const" or (kind == "type" and tuple(error.instance_path) == path)

@@ -371,7 +371,6 @@ def _flat(schema: Schema | None) -> tuple[Schema | None, str]:
 
 
 def _share(row: list[Block]) -> float:
-    """Tell how much of the room of a list a row takes."""
     return max(len(row) / ROOM_FOR_ROWS, len(json.dumps(row)) / BYTES_FOR_ROWS)
 
 

@@ -216,7 +216,6 @@ def _up_to(most: Any, offered: Sequence[Any], usual: Any) -> list[Any]:
 
 
 def _choice(name: str, label: str, options: Sequence[tuple[str, str]]) -> Block:
-    """Draw a choice whose first option is chosen."""
     drawn = [option(text, value) for value, text in options]
     return input_block(name, label, {"type": "static_select", "options": drawn, "initial_option": drawn[0]})
 

@@ -120,7 +120,6 @@ def approve_label(action: Action) -> str:
 
 
 def _decides(state: Approval, asked: Action, written: Written | None) -> list[Block]:
-    """Draw the buttons at the end of a reading: none of them can be pressed before its last line was shown."""
     if written:
         return [_finish(state, asked.agreed(written), buttons.AGREE, in_form.AGREE)]
     found = [_finish(state, asked, buttons.CONFIRM, approve_label(asked))] if asked.allows("approve") else []

@@ -186,7 +186,6 @@ def _both(one: Schema, other: Schema) -> Schema:
 
 
 def _merged(node: Schema) -> Schema:
-    """Give the schema with all of `allOf` in it."""
     found = {key: value for key, value in node.items() if key != "allOf"}
     for branch in node.get("allOf", ()):
         if isinstance(branch, dict):
