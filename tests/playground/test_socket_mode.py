@@ -1,7 +1,6 @@
 """Socket Mode: connections come and go, and each envelope goes to one of them."""
 
 import asyncio
-from contextlib import AsyncExitStack
 
 import pytest
 
@@ -41,21 +40,6 @@ async def reconnected(control, before):
 
     await eventually(asked)
     await connected(control, 1)
-
-
-async def test_eleventh_connection_is_turned_away(http, address):
-    """Ten are open at most, and an address lets one in. The first frame says how many there are."""
-    url = await address()
-    async with http.ws_connect(url), http.get(url) as second:
-        assert second.status == 404
-    async with AsyncExitStack() as stack:
-        sockets = [await stack.enter_async_context(http.ws_connect(await address())) for _ in range(11)]
-        frames = [await socket.receive_json() for socket in sockets]
-
-    assert [frame["type"] for frame in frames] == ["hello"] * 10 + ["disconnect"]
-    assert frames[10]["reason"] == "too_many_websockets"
-    assert [frame["num_connections"] for frame in frames[:10]] == [*range(1, 11)]
-    assert frames[0]["connection_info"] == {"app_id": "A0PLAY"}
 
 
 async def test_click_on_a_socket_that_breaks_fails_at_once(slack, http, address, control):

@@ -59,15 +59,3 @@ async def test_dropped_connection_leaves_the_caller_in_doubt(slack, control, kin
         await post_with(slack)
 
     assert len(await control.messages(CHANNEL)) == posted
-
-
-@pytest.mark.parametrize(("kind", "said"), [("drop", []), ("timeout", []), ("accept_then_drop", ["x"])])
-async def test_response_url_can_lose_its_connection(http, control, response_url, kind, said):
-    """Before the answer was taken, or after; it is a method like others here."""
-    await control.fault("response_url", kind, seconds=0.01)
-
-    with pytest.raises(ClientError):
-        async with http.post(response_url, json={"text": "x"}):
-            pass
-
-    assert [message["text"] for message in await control.messages(CHANNEL, as_user="U0DANA")] == said
