@@ -13,7 +13,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import agent_adapter
-from tests.support.distributions import environment, inside, sdist, wheel
+from tests.support.distributions import environment, inside, wheel
 from tests.support.pages import ROOT, page
 
 PACKAGES = {"assent": "agent_adapter", "assent_bot": "bot"}
@@ -49,25 +49,6 @@ def test_a_wheel_holds_its_package_and_nothing_else(distributions, name, package
     assert any(file.endswith("/licenses/LICENSE") for file in described)
 
 
-@pytest.mark.parametrize(("name", "package"), PACKAGES.items())
-def test_an_sdist_holds_its_package_and_what_builds_it(distributions, name, package):
-    """Not the whole repository."""
-    files = inside(sdist(distributions, name))
-
-    assert files - on_disk(package) - {"hatch_build.py"} == {
-        "LICENSE", "PKG-INFO", "README.md", "pyproject.toml", ".gitignore",
-    }  # fmt: skip
-    assert files > on_disk(package)
-
-
-@pytest.mark.parametrize("package", PACKAGES.values())
-def test_a_package_holds_code_scripts_and_the_mark_of_types(package):
-    """No other kind of file is shipped, and no kind is missing. The bot has the description of its HTTP API."""
-    kinds = {".py", ".lua", ".typed"} | ({".json"} if package == "bot" else set())
-    assert {re.sub(r".*(?=\.\w+$)", "", name) for name in on_disk(package)} == kinds
-    assert f"{package}/py.typed" in on_disk(package)
-
-
 def test_the_image_holds_what_the_wheels_hold(distributions):
     """What its Dockerfile copies, beside the list of packages that it installs."""
     copied = set(re.findall(r"^COPY (?!--from)(\S+) \S+$", page("deploy/Dockerfile"), re.MULTILINE))
@@ -100,21 +81,7 @@ def test_the_bot_needs_the_library_of_its_version_and_the_packages_that_are_lock
     }
 
 
-def test_both_distributions_say_the_same_about_python_licence_and_home(distributions):
-    """So that one place is edited."""
-    library, bot = (metadata(wheel(distributions, name)) for name in PACKAGES)
-
-    for field in ("Version", "Requires-Python", "License-Expression", "Project-URL"):
-        assert bot.get_all(field) == library.get_all(field) != None, field  # noqa: E711  # it is there
-
-
 # --- Installed ------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def agents(distributions, tmp_path_factory):
-    """An agent's environment: the library alone."""
-    return environment(tmp_path_factory.mktemp("agents"), wheel(distributions, "assent"))
 
 
 @pytest.fixture(scope="module")
@@ -122,31 +89,6 @@ def operators(distributions, tmp_path_factory):
     """An operator's environment: the bot, and the library with it."""
     wheels = [wheel(distributions, name) for name in PACKAGES]
     return environment(tmp_path_factory.mktemp("operators"), *wheels)
-
-
-@pytest.mark.parametrize("name", ["bot", "playground", "tests", "benchmarks", "examples"])
-def test_an_agents_environment_gets_no_generic_name(agents, tmp_path, name):
-    """The agent's own package `bot` stays its own."""
-    done = subprocess.run(
-        [agents / "python", "-c", f"import agent_adapter.client, {name}"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-
-    assert done.stderr.endswith(f"No module named '{name}'\n")
-
-
-def test_the_bot_is_installed_without_the_playground(operators, tmp_path):
-    """Nor with anything else of the repository."""
-    asked = (
-        "import bot.app, agent_adapter, importlib.util as u; print(bot.__file__, u.find_spec('playground'))"
-    )
-    done = subprocess.run(
-        [operators / "python", "-c", asked], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-
-    file, playground = done.stdout.split()
-    assert file.startswith(str(operators.parent))
-    assert playground == "None"
 
 
 def test_the_doctor_of_a_fresh_environment_says_what_is_missing(operators, tmp_path):
@@ -196,15 +138,6 @@ async def test_the_installed_bot_runs_by_each_of_its_names(
 
 
 # --- What else may be installed beside it ---------------------------------------------------------------------------
-
-
-def test_an_upper_bound_names_the_break_on_its_line():
-    """A version that nobody has seen to break stops no user."""
-    lines = page("pyproject.toml").split("[tool.hatch.version]")[0].splitlines()
-    bounded = [line for line in lines if re.search(r'"[\w.\[\]-]+(?:[>=.\d]+,)?<', line)]
-
-    assert [line for line in bounded if not re.search(r'",  # .+', line)] == []
-    assert {Requirement(re.search(r'"(.+)"', line)[1]).name for line in bounded} == {"fastmcp"}
 
 
 def test_the_groups_ask_for_the_versions_that_the_extras_ask_for():

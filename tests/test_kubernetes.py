@@ -9,9 +9,7 @@ import sys
 import pytest
 import yaml
 
-from bot.domain.policy import Policy
-from bot.policy.file import read_policy
-from bot.runtime.settings import Settings, load_settings, variable_of
+from bot.runtime.settings import load_settings
 from tests.support.lanes import require
 from tests.support.pages import ROOT, fenced, page
 
@@ -22,26 +20,8 @@ COMPONENTS = sorted(path.name for path in (FOLDER / "components").iterdir())
 VERSIONS = ("1.30", "1.37")
 """The oldest and the newest Kubernetes for which the manifests are checked."""
 OWN_USER = re.search(r"^USER (\d+):(\d+)$", page("deploy/Dockerfile"), re.MULTILINE)
-SECRETS = {
-    "REDIS_URL", "SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "SLACK_SIGNING_SECRET", "ASSENT_SIGNING_KEY", "ASSENT_SEAL_KEY",
-    "ASSENT_RECORD_KEY", "ASSENT_PAGERDUTY_TOKEN", "ASSENT_CALENDARS",
-}  # fmt: skip
 KUSTOMIZE = "kustomize.config.k8s.io/"
 OPERATOR = "monitoring.coreos.com/v1"
-
-
-def documents(path):
-    return [each for each in yaml.safe_load_all(path.read_text(encoding="utf-8")) if each]
-
-
-MANIFESTS = [
-    path
-    for path in sorted(FOLDER.rglob("*.yaml"))
-    if path.name != "kustomization.yaml" and "apiVersion" in documents(path)[0]
-]
-WHOLE = [
-    path for path in MANIFESTS if path.parent.parent.name != "components" or path.name != "deployment.yaml"
-]
 
 
 def assert_valid(resource):
@@ -61,26 +41,6 @@ def assert_valid(resource):
         return
     for version in VERSIONS:
         kubernetes_validate.validate(resource, version, strict=True)
-
-
-@pytest.mark.parametrize("path", WHOLE, ids=lambda path: path.relative_to(FOLDER).as_posix())
-def test_every_manifest_is_valid(path):
-    """By the schemas of Kubernetes, which know every field."""
-    for resource in documents(path):
-        assert_valid(resource)
-
-
-def test_every_file_is_in_a_kustomization():
-    """None is forgotten, and none is missing."""
-    for listing in FOLDER.rglob("kustomization.yaml"):
-        listed = documents(listing)[0]
-        named = {each for each in listed.get("resources", []) if (listing.parent / each).is_file()}
-        named |= {patch["path"] for patch in listed.get("patches", [])}
-        for generator in listed.get("configMapGenerator", []):
-            named |= {file.rpartition("=")[2] for file in generator["files"]}
-
-        assert named == {path.name for path in listing.parent.iterdir() if path.is_file()} - {listing.name}
-        assert all((listing.parent / each).exists() for each in listed.get("resources", []))
 
 
 # --- Built ----------------------------------------------------------------------------------------------------------
@@ -156,17 +116,6 @@ def test_every_component_builds_and_is_valid(resources):
         assert_valid(resource)
 
 
-def test_every_setting_is_one_of_the_bot(resources):
-    """And no secret is in the environment: it is in a file."""
-    names = environment(resources)
-    known = {variable_of(field) for field in Settings.model_fields}
-
-    assert {name.removesuffix("_FILE") for name in names} <= known
-    assert {name for name in names if name in SECRETS} == set()
-    assert None not in names.values()
-    assert "envFrom" not in pod(resources)["containers"][0]
-
-
 def test_every_path_of_a_setting_is_mounted(resources):
     """Secrets from the Secret, read only; the rest from folders, because a file that is mounted by itself never changes."""
     spec = pod(resources)
@@ -182,11 +131,6 @@ def test_every_path_of_a_setting_is_mounted(resources):
         assert kind in volumes[mount["name"]]
         assert mount.get("readOnly", False) is (kind != "persistentVolumeClaim")
     assert mounts.keys() - {"/tmp"} == {path if path in mounts else path.rpartition("/")[0] for path in paths.values()}  # fmt: skip
-
-
-def test_no_secret_is_among_the_manifests(resources):
-    """Who applies them makes the secrets."""
-    assert [each for each in resources if each["kind"] == "Secret"] == []
 
 
 def test_the_pods_fit_the_restricted_profile(resources):
@@ -208,64 +152,6 @@ def test_the_pods_fit_the_restricted_profile(resources):
         # Otherwise a Service called `assent` adds variables that the bot warns of.
         assert spec["enableServiceLinks"] is False
     assert OWN_USER[1] == OWN_USER[2]
-
-
-def test_the_probes_ask_what_they_mean(resources):
-    """Only a bot that hangs is restarted; one that waits for Slack is not ready."""
-    (container,) = pod(resources)["containers"]
-    (port,) = container["ports"]
-
-    assert container["livenessProbe"]["httpGet"] == {"path": "/healthz", "port": port["name"]}
-    assert container["startupProbe"]["httpGet"] == {"path": "/healthz", "port": port["name"]}
-    assert container["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": port["name"]}
-    assert port["containerPort"] == Settings.model_fields["http_port"].default
-    assert one(resources, "Service")["spec"]["ports"][0]["targetPort"] == port["name"]
-
-
-def test_a_bot_has_the_time_to_finish(resources):
-    """It takes up to 20 seconds after SIGTERM, as docs/how-to/operate.md says."""
-    spec = pod(resources)
-    (container,) = spec["containers"]
-    waits = int(container["lifecycle"]["preStop"]["exec"]["command"][1])
-
-    assert "within 20 seconds" in page("docs/how-to/operate.md")
-    assert spec["terminationGracePeriodSeconds"] >= waits + 20
-
-
-def test_a_rollout_needs_no_more_bots_than_take_clicks(resources):
-    """In Socket Mode a fifth would never be ready, and the rollout would wait for it."""
-    deployment = one(resources, "Deployment")["spec"]
-
-    assert deployment["replicas"] > 1
-    assert deployment["replicas"] + deployment["strategy"]["rollingUpdate"]["maxSurge"] <= 4
-    assert one(resources, "PodDisruptionBudget")["spec"]["selector"] == deployment["selector"]
-
-
-def test_what_selects_the_bots_selects_them(resources):
-    """Labels stand in several files."""
-    labels = one(resources, "Deployment")["spec"]["template"]["metadata"]["labels"]
-    selectors = [one(resources, "Service")["spec"]["selector"], one(resources, "Deployment")["spec"]["selector"]["matchLabels"],
-                 one(resources, "NetworkPolicy")["spec"]["podSelector"]["matchLabels"],
-                 one(resources, "NetworkPolicy", "assent-to-redis")["spec"]["podSelector"]["matchLabels"]]  # fmt: skip
-    monitors = [each for each in resources if each["kind"] == "ServiceMonitor"]
-    selectors += [each["spec"]["selector"]["matchLabels"] for each in monitors]
-
-    assert all(selector.items() <= labels.items() for selector in selectors)
-    service = one(resources, "Service")
-    for monitor in monitors:
-        assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
-        assert monitor["spec"]["endpoints"][0]["port"] == service["spec"]["ports"][0]["name"]
-
-
-def test_the_bots_reach_no_more_than_they_need(resources):
-    """DNS, HTTPS and Redis. Only the port of the bots is open, to pods that are named."""
-    policies = [each["spec"] for each in resources if each["kind"] == "NetworkPolicy" and each["metadata"]["name"] != "redis"]  # fmt: skip
-    out = {port["port"] for spec in policies for rule in spec.get("egress", ()) for port in rule["ports"]}
-    into = [rule for spec in policies for rule in spec.get("ingress", ())]
-
-    assert out == {53, 443, "redis"}
-    assert [rule["ports"] for rule in into] == [[{"protocol": "TCP", "port": "http"}]]
-    assert all(rule["from"] for rule in into)
 
 
 def test_slack_reaches_its_own_address_only(resources):
@@ -313,14 +199,6 @@ def test_a_bot_starts_with_these_settings(resources, tmp_path, monkeypatch):
 
 
 # --- The policy -----------------------------------------------------------------------------------------------------
-
-
-def test_the_policy_of_the_base_can_be_used(resources):
-    """It is in the ConfigMap under the name that the setting has, and its name has no suffix that would restart the bots."""
-    text = one(resources, "ConfigMap", "assent-policy")["data"]["policy.yaml"]
-
-    assert isinstance(read_policy(text, "policy.yaml").policy, Policy)
-    assert environment(resources)["ASSENT_POLICY"] == "/etc/assent/policy.yaml"
 
 
 # --- The page -------------------------------------------------------------------------------------------------------

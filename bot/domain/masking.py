@@ -22,7 +22,6 @@ RANDOM_BITS = 128
 """How random a value has to be to get a fingerprint, so that nobody finds the value by trying."""
 
 _NESTING = (dict, list)
-_Place = tuple[tuple[str | int, ...], str]
 _RUN = re.compile(r"[A-Za-z0-9]+")
 _SYMBOLS = (
     (re.compile(r"[0-9]+"), 10),
@@ -110,7 +109,7 @@ def masked_change(before: Any, after: Any, names: Collection[str]) -> str | None
     """Give the name of a masked value that an edit adds, changes, moves or removes; `None` where it does none of that."""
     if not (holds(before, names) or holds(after, names)):
         return None
-    one, other = dict(_places(before, names)), dict(_places(after, names))
+    one, other = ({path: encode(value) for path, value in _named(args, names)} for args in (before, after))
     changed = (path for path in {**one, **other} if one.get(path) != other.get(path))
     return next((str(path[-1]) for path in changed), None)
 
@@ -123,7 +122,7 @@ def secrets_of(arguments: Iterable[tuple[Any, Collection[str]]]) -> tuple[str, .
     """
     texts: set[str] = set()
     for args, names in arguments:
-        for value in _values(args, names) if names and holds(args, names) else ():
+        for _, value in _named(args, names) if names and holds(args, names) else ():
             for leaf in _leaves(value):
                 written = {leaf, encode(leaf)[1:-1], leaf.strip()}
                 texts |= written | set(map(_normal, written))
@@ -218,27 +217,17 @@ def _size(value: Any) -> str:
     return f"{in_text.characters(len(encode(plain(value))))} of JSON"
 
 
-def _values(value: Any, names: Collection[str]) -> Iterator[Any]:
-    if isinstance(value, dict):
-        for key, child in value.items():
-            if key in names:
-                yield child
-            else:
-                yield from _values(child, names)
-    elif isinstance(value, list):
-        for child in value:
-            yield from _values(child, names)
-
-
-def _places(value: Any, names: Collection[str], path: tuple[str | int, ...] = ()) -> Iterator[_Place]:
-    """Give the outermost values with such a name, written as JSON, by their path."""
+def _named(
+    value: Any, names: Collection[str], path: tuple[str | int, ...] = ()
+) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """Give the outermost values with such a name, by their path."""
     if not isinstance(value, _NESTING):
         return
     for key, child in value.items() if isinstance(value, dict) else enumerate(value):
         if isinstance(value, dict) and key in names:
-            yield (*path, key), encode(child)
+            yield (*path, key), child
         else:
-            yield from _places(child, names, (*path, key))
+            yield from _named(child, names, (*path, key))
 
 
 def _leaves(value: Any) -> Iterator[str]:

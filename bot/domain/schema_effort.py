@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 MAX_EFFORT = 50_000
@@ -10,9 +11,13 @@ MAX_WEIGHT = 20_000
 """The most states of all patterns together. The library compiles them in a few milliseconds."""
 
 _TOKEN = re.compile(r"\\[pP]\{[^}]*\}|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(\d{1,9})(,(\d{0,9}))?\}|.", re.DOTALL)
-_EACH = ("items", "contains", "additionalItems", "unevaluatedItems")
-_SAME = ("not", "if", "then", "else")
-_BRANCHES = ("allOf", "anyOf", "oneOf")
+_SAME = {"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"}
+"""What is checked against the value itself."""
+_EACH = {
+    *("items", "contains", "unevaluatedItems"),
+    *("additionalProperties", "unevaluatedProperties", "patternProperties"),
+}
+"""What is checked against each value inside."""
 _MULTIPLE = 20
 """The steps of `multipleOf`, which computes with fractions."""
 
@@ -71,30 +76,22 @@ def _matching(pattern: str, length: int) -> int:
 
 def _inner(node: dict[str, Any], value: Any) -> Iterator[tuple[Any, Any]]:
     """Pair the schemas inside with the values that they may be checked against. In doubt a pair is counted."""
-    yield from ((branch, value) for name in _BRANCHES for branch in _list(node.get(name)))
-    yield from ((node[name], value) for name in _SAME if name in node)
-    if isinstance(value, dict):
-        yield from _of_properties(node, value)
-    elif isinstance(value, list):
-        yield from (
-            (node[name], item) for name in _EACH for item in value if isinstance(node.get(name), dict)
-        )
-        for name in ("prefixItems", "items"):
-            yield from zip(_list(node.get(name)), value, strict=False)
+    named = value if isinstance(value, dict) else {}
+    values = value if isinstance(value, list) else list(named.values())
+    for key, inside in node.items():
+        if key == "properties":
+            yield from ((inside[name], child) for name, child in named.items() if name in inside)
+        elif key == "prefixItems":
+            yield from zip(inside, values, strict=False)
+        elif key in _SAME:
+            yield from ((each, value) for each in _schemas(key, inside))
+        elif key in _EACH:
+            yield from product(_schemas(key, inside), values)
+        elif key == "propertyNames":
+            yield from product([inside], named)
 
 
-def _of_properties(node: dict[str, Any], value: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
-    properties = node.get("properties") or {}
-    yield from ((properties[name], child) for name, child in value.items() if name in properties)
-    yield from ((child, value) for child in (node.get("dependentSchemas") or {}).values())
-    for child in (node.get("patternProperties") or {}).values():
-        yield from ((child, item) for item in value.values())
-    for name in ("additionalProperties", "unevaluatedProperties"):
-        if isinstance(node.get(name), dict):
-            yield from ((node[name], item) for item in value.values())
-    if isinstance(node.get("propertyNames"), dict):
-        yield from ((node["propertyNames"], name) for name in value)
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
+def _schemas(key: str, inside: Any) -> list[Any]:
+    if key in {"dependentSchemas", "patternProperties"}:
+        return list(inside.values())
+    return inside if isinstance(inside, list) else [inside]

@@ -3,18 +3,16 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
-from urllib.parse import unquote, urljoin
+from typing import Any
+from urllib.parse import unquote
+
+import jsonschema_rs
 
 from agent_adapter.contract.arguments import encode, has_numbers
 from agent_adapter.contract.numbers import as_decimals
 from bot.domain.schema_effort import MAX_EFFORT, MAX_WEIGHT, effort, pattern_weight
 from bot.sentences import in_field
 from bot.text.literal import clip, one_line
-
-if TYPE_CHECKING:
-    import jsonschema_rs
 
 MAX_REFS = 200
 MAX_NODES = 1_000
@@ -25,7 +23,7 @@ MAX_WORK = 50_000_000
 """The most JSON characters of a schema, times the JSON characters of the values."""
 
 Schema = dict[str, Any]
-_Errors: TypeAlias = "list[jsonschema_rs.ValidationError]"
+_Errors = list[jsonschema_rs.ValidationError]
 
 _MAPS = ("properties", "patternProperties", "dependentSchemas")
 _LISTS = ("allOf", "anyOf", "oneOf", "prefixItems", "items")
@@ -34,9 +32,7 @@ _ONES = (
     *("contains", "propertyNames", "not", "if", "then", "else"),
 )
 # Only references use these names, and no reference is left.
-_DEFINITIONS = ("$defs", "definitions")
-_ANCHORS = ("$anchor", "$dynamicAnchor")
-_DROPPED = ("$ref", *_DEFINITIONS, "$id", "id", *_ANCHORS, "$comment")
+_DROPPED = ("$ref", "$defs", "definitions", "$id", "id", "$anchor", "$dynamicAnchor", "$comment")
 _REFUSED = ("$dynamicRef", "$recursiveRef", "dependencies")
 _NOTES = ("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly")
 # pydantic accepts more than these formats allow, such as a time without a zone.
@@ -78,7 +74,7 @@ def flatten(schema: Schema) -> Schema:
         UnsafeSchemaError: for references out of the schema or in circles, for one that is too large, and for one
             that does not compile.
     """
-    flat: Schema = _Flattening(schema).node(schema, 0, (), "")
+    flat: Schema = _Flattening(schema).node(schema, 0, ())
     _validator(flat)
     return flat
 
@@ -92,11 +88,9 @@ def violations(flat: Schema, args: Any) -> list[Violation]:
         return []
     # All errors of a large schema about many values took a minute; the first one takes a millisecond.
     if len(encode(flat)) * len(encode(args)) > MAX_WORK:
-        from jsonschema_rs import ValidationError  # noqa: PLC0415  # as below
-
         try:
             validator.validate(values)
-        except ValidationError as first:
+        except jsonschema_rs.ValidationError as first:
             return list(_violations(first))
     return [found for error in validator.iter_errors(values) for found in _violations(error)]
 
@@ -130,21 +124,24 @@ class _Flattening:
     def __init__(self, root: Schema) -> None:
         self._root = root
         self._nodes = self._refs = self._weight = 0
+        self._has_addresses = False
 
-    def node(self, node: Any, depth: int, within: tuple[str, ...], base: str) -> Any:
-        """Give a part without references. `base` is the address that its own is relative to."""
+    def node(self, node: Any, depth: int, within: tuple[str, ...]) -> Any:
+        """Give a part without references."""
         if isinstance(node, bool):
             return node
         self._count(node, depth)
-        base, node = _address(node, base), _in_todays_words(node)
+        node = _in_todays_words(node)
         found = {
-            key: self._value(key, value, depth + 1, within, base)
+            key: self._value(key, value, depth + 1, within)
             for key, value in node.items()
             if key not in _DROPPED
         }
+        if depth:
+            self._note_address(node)
         if "$ref" not in node:
             return found
-        target = self._target(node["$ref"], depth, within, base)
+        target = self._target(node["$ref"], depth, within)
         return (
             {**target, **found}
             if set(found) <= set(_NOTES)
@@ -162,15 +159,15 @@ class _Flattening:
         if refused := set(node) & set(_REFUSED):
             raise UnsafeSchemaError(f"{min(refused)} is not supported")
 
-    def _value(self, key: str, value: Any, depth: int, within: tuple[str, ...], base: str) -> Any:
+    def _value(self, key: str, value: Any, depth: int, within: tuple[str, ...]) -> Any:
         if key in _MAPS and isinstance(value, dict):
             if key == "patternProperties":
                 self._check_patterns(value)
-            return {name: self.node(child, depth, within, base) for name, child in value.items()}
+            return {name: self.node(child, depth, within) for name, child in value.items()}
         if key in _LISTS and isinstance(value, list):
-            return [self.node(child, depth, within, base) for child in value]
+            return [self.node(child, depth, within) for child in value]
         if key in _ONES:
-            return self.node(value, depth, within, base)
+            return self.node(value, depth, within)
         if key == "pattern":
             self._check_patterns([value])
         if key == "enum" and isinstance(value, list) and len(value) > MAX_ENUM:
@@ -185,62 +182,36 @@ class _Flattening:
         if self._weight > MAX_WEIGHT:
             raise UnsafeSchemaError("patterns that take too long to read")
 
-    def _target(self, ref: Any, depth: int, within: tuple[str, ...], base: str) -> Schema:
+    def _target(self, ref: Any, depth: int, within: tuple[str, ...]) -> Schema:
         self._refs += 1
-        if not isinstance(ref, str):
-            raise UnsafeSchemaError("a reference that is not a text")
-        at = _joined(base, ref)
-        if at in within:
+        if ref in within:
             raise UnsafeSchemaError("references in a circle")
         if self._refs > MAX_REFS:
             raise UnsafeSchemaError(f"more than {MAX_REFS} references")
-        address, _, fragment = at.partition("#")
-        found, base = self._find(address, fragment)
-        target = self.node(found, depth + 1, (*within, at), base)
+        target = self.node(self._find(ref), depth + 1, (*within, ref))
         return target if isinstance(target, dict) else {"allOf": [target]}
 
-    def _find(self, address: str, fragment: str) -> tuple[Any, str]:
-        """Give what a reference is about, with the address that its own is relative to."""
-        if fragment and not fragment.startswith("/"):
-            return self._named_once(f"{address}#{unquote(fragment)}")
-        found, base = self._named_once(address)
-        for step in unquote(fragment).split("/")[1:]:
+    def _find(self, ref: Any) -> Any:
+        """Give what a reference is about."""
+        if not isinstance(ref, str) or not (ref == "#" or ref.startswith("#/")):
+            raise UnsafeSchemaError("a reference that leaves it")
+        found: Any = self._root
+        for step in unquote(ref).split("/")[1:]:
             name = step.replace("~1", "/").replace("~0", "~")
-            base = _address(found, base)
             if isinstance(found, list) and _POSITION.fullmatch(name) and int(name) < len(found):
                 found = found[int(name)]
             elif isinstance(found, dict) and name in found:
                 found = found[name]
             else:
                 raise UnsafeSchemaError("a reference to nothing")
-        return found, base
+            self._note_address(found)
+        return found
 
-    def _named_once(self, name: str) -> tuple[Any, str]:
-        match self._named.get(name, ()):
-            case [found]:
-                return found
-            case ():
-                raise UnsafeSchemaError("a reference that leaves it")
-            case _:
-                raise UnsafeSchemaError("a reference to several parts")
-
-    @cached_property
-    def _named(self) -> dict[str, list[tuple[Any, str]]]:
-        """All parts that have a name: `$id`, `$anchor`, and the whole schema."""
-        named: dict[str, list[tuple[Any, str]]] = {}
-        if not _has_address(self._root):
-            named[""] = [(self._root, "")]
-        left = [(self._root, "")]
-        while left:
-            node, outer = left.pop()
-            if not isinstance(node, dict):
-                continue
-            base = _address(node, outer)
-            names = [f"{base}#{node[name]}" for name in _ANCHORS if isinstance(node.get(name), str)]
-            for name in [*names, *([base] if _has_address(node) else [])]:
-                named.setdefault(name, []).append((node, outer))
-            left += [(part, base) for part in _parts(node)]
-        return named
+    def _note_address(self, part: Any) -> None:
+        """References inside of a part with an address are relative to that, so the two do not go together."""
+        self._has_addresses |= isinstance(part, dict) and isinstance(part.get("$id"), str)
+        if self._has_addresses and self._refs:
+            raise UnsafeSchemaError("references beside a part with an $id of its own")
 
 
 def _in_todays_words(node: Schema) -> Schema:
@@ -255,37 +226,7 @@ def _in_todays_words(node: Schema) -> Schema:
     return found
 
 
-def _parts(node: Schema) -> Iterator[Any]:
-    """Give the schemas right inside a schema."""
-    for key, value in node.items():
-        if key in (*_MAPS, *_DEFINITIONS) and isinstance(value, dict):
-            yield from value.values()
-        elif key in _LISTS and isinstance(value, list):
-            yield from value
-        elif key in _ONES:
-            yield value
-
-
-def _has_address(node: Any) -> bool:
-    return isinstance(node, dict) and isinstance(node.get("$id"), str)
-
-
-def _address(node: Any, outer: str) -> str:
-    """Give the address that references in a part of a schema are relative to."""
-    return _joined(outer, node["$id"]).partition("#")[0] if _has_address(node) else outer
-
-
-def _joined(base: str, ref: str) -> str:
-    # Python joins nothing to an address such as urn:uuid:….
-    try:
-        return base + ref if ref.startswith("#") else urljoin(base, ref)
-    except ValueError as error:
-        raise UnsafeSchemaError("a reference that is not an address") from error
-
-
-def _validator(flat: Schema) -> "jsonschema_rs.Validator":
-    import jsonschema_rs  # noqa: PLC0415  # 4 MB, only where an agent sends a schema
-
+def _validator(flat: Schema) -> jsonschema_rs.Validator:
     try:
         return jsonschema_rs.validator_for(
             _for_library(flat),
@@ -309,7 +250,7 @@ def _refuse(uri: str) -> Any:
     raise UnsafeSchemaError(f"a reference that leaves it: {uri}")
 
 
-def _violations(error: "jsonschema_rs.ValidationError") -> Iterator[Violation]:
+def _violations(error: jsonschema_rs.ValidationError) -> Iterator[Violation]:
     kind, facts = error.kind.name, error.kind.as_dict()
     path = tuple(error.instance_path)
     if kind in {"anyOf", "oneOf"} and (meant := _meant(facts.get("context", []), path)):
@@ -336,6 +277,6 @@ def _meant(branches: list[_Errors], path: tuple[str | int, ...]) -> _Errors:
     return others[0] if len(others) == 1 else []
 
 
-def _is_of_another(error: "jsonschema_rs.ValidationError", path: tuple[str | int, ...]) -> bool:
+def _is_of_another(error: jsonschema_rs.ValidationError, path: tuple[str | int, ...]) -> bool:
     kind = error.kind.name
     return kind == "const" or (kind == "type" and tuple(error.instance_path) == path)

@@ -37,7 +37,7 @@ from bot.rendering.modal.editing import (
     shown_as,
     with_chosen,
 )
-from bot.rendering.modal.inputs import EMPTY, OTHERS
+from bot.rendering.modal.field_types import EMPTY, OTHERS
 from bot.rendering.modal.questions import parse_typed
 from bot.rendering.modal.view import fits, pressed_at
 from bot.runtime.offload import offload
@@ -120,7 +120,7 @@ async def _check(
     index = submission.meta.index
     decision = _edit(state, index, args)
     if why_not := await services.decisions.why_no_edit(state, index, decision, submission.user):
-        block = await offload(state, _changed_input, state, index, draft, args)
+        block = await offload(state, _changed_input, state, index, draft)
         in_sight = block in {found["block_id"] for found in submission.view["blocks"]}
         reply = beside(block, why_not) if block and in_sight else beside_first(submission, why_not)
         return refusing(reply)
@@ -140,9 +140,8 @@ def _edit(state: Approval, index: int, args: dict[str, Any]) -> EditDecision:
     return EditDecision(edited_action=EditedAction(name=state.actions[index].request.name, args=args))
 
 
-def _changed_input(state: Approval, index: int, draft: Draft, args: dict[str, Any]) -> str | None:
-    action = state.actions[index]
-    return form_for(action, draft).changed_input(action.request.args, args)
+def _changed_input(state: Approval, index: int, draft: Draft) -> str | None:
+    return form_for(state.actions[index], draft).changed_input
 
 
 def _read(state: Approval, index: int, draft: Draft) -> Edited | Unchanged | Errors:

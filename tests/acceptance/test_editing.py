@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.rendering.modal.inputs import EMPTY
+from bot.rendering.modal.field_types import EMPTY
 from tests.support.builders import an_action, review
 from tests.support.people import Someone, block_of, has_input, is_last_step, words
 from tests.support.topologies import scanned

@@ -1,20 +1,10 @@
 """Posting, editing and finding messages with the real Web API client, and who is in a group."""
 
-from tests.playground.builders import actions, preformatted, section
+from tests.playground.builders import preformatted, section
 from tests.playground.test_refusals import refusal
 
 CHANNEL = "C0APPROVALS"
 METADATA = {"event_type": "card", "event_payload": {"id": "billing.1", "part": 0}}
-
-
-async def test_blocks_come_back_as_slack_stores_them(slack):
-    """Slack names nameless blocks and fills in the defaults of texts."""
-    posted = await slack.chat_postMessage(channel=CHANNEL, text="x", blocks=[section("x"), actions()])
-
-    text, buttons = posted["message"]["blocks"]
-    assert text["text"]["verbatim"] is False
-    assert buttons["elements"][0]["text"]["emoji"] is True
-    assert text["block_id"] != buttons["block_id"]
 
 
 async def test_rich_text_is_not_replaced_by_a_message_without_other_text(slack):
@@ -39,21 +29,6 @@ async def test_metadata_comes_back_only_when_asked_for(slack):
     assert asked["messages"][0]["metadata"] == METADATA
 
 
-async def test_update_keeps_metadata_until_it_is_emptied(slack, control):
-    """Left out, metadata stays; `{}` removes it."""
-    posted = await slack.chat_postMessage(channel=CHANNEL, text="x", metadata=METADATA)
-
-    await slack.chat_update(channel=CHANNEL, ts=posted["ts"], text="y")
-    [kept] = await control.messages(CHANNEL)
-    await slack.api_call(
-        "chat.update", json={"channel": CHANNEL, "ts": posted["ts"], "text": "z", "metadata": {}}
-    )
-    [emptied] = await control.messages(CHANNEL)
-
-    assert kept["metadata"] == METADATA
-    assert "metadata" not in emptied
-
-
 async def test_ephemeral_message_is_seen_by_its_reader_alone(slack, control):
     """It is in nobody else's channel, and in no history."""
     await slack.chat_postEphemeral(channel=CHANNEL, user="U0DANA", text="psst")
@@ -61,34 +36,6 @@ async def test_ephemeral_message_is_seen_by_its_reader_alone(slack, control):
     assert [message["text"] for message in await control.messages(CHANNEL, as_user="U0DANA")] == ["psst"]
     assert await control.messages(CHANNEL, as_user="U0ERIK") == []
     assert (await slack.conversations_history(channel=CHANNEL))["messages"] == []
-
-
-async def test_history_is_newest_first_without_replies(slack):
-    """Replies are in their thread; `reply_broadcast` shows one in both places."""
-    first = (await slack.chat_postMessage(channel=CHANNEL, text="first"))["ts"]
-    await slack.chat_postMessage(channel=CHANNEL, text="reply", thread_ts=first)
-    await slack.chat_postMessage(channel=CHANNEL, text="second")
-    await slack.chat_postMessage(channel=CHANNEL, text="loud", thread_ts=first, reply_broadcast=True)
-
-    history = await slack.conversations_history(channel=CHANNEL)
-    thread = await slack.conversations_replies(channel=CHANNEL, ts=first)
-
-    assert [message["text"] for message in history["messages"]] == ["loud", "second", "first"]
-    assert [message["text"] for message in thread["messages"]] == ["first", "reply", "loud"]
-    assert history["messages"][2]["reply_count"] == 2
-
-
-async def test_history_is_bounded_in_time_without_its_ends(slack):
-    """`oldest` and `latest` are excluded unless `inclusive`."""
-    first, second, third = [
-        (await slack.chat_postMessage(channel=CHANNEL, text=text))["ts"] for text in ("1", "2", "3")
-    ]
-
-    between = await slack.conversations_history(channel=CHANNEL, oldest=first, latest=third)
-    included = await slack.conversations_history(channel=CHANNEL, oldest=second, inclusive=True)
-
-    assert [message["ts"] for message in between["messages"]] == [second]
-    assert [message["ts"] for message in included["messages"]] == [third, second]
 
 
 async def test_history_comes_in_pages(slack):

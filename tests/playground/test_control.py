@@ -1,12 +1,8 @@
 """The control API: what there is to see and to change."""
 
-import asyncio
-from contextlib import aclosing
-
 import pytest
 
 from playground.errors import ControlError
-from tests.playground.builders import section
 
 CHANNEL = "C0APPROVALS"
 
@@ -34,17 +30,10 @@ async def test_people_groups_and_channels_are_made_and_changed(control, slack):
     ("make", "sentence"),
     [
         (lambda control: control.person("U0DANA", colour="red"), "colour cannot be set"),
-        (lambda control: control.person("U0DANA", deleted="yes"), "deleted cannot be set to 'yes'"),
         (lambda control: control.group("S0OPS", users=["U0NOBODY"]), "There is nobody called 'U0NOBODY'"),
-        (lambda control: control.channel("C0NEW", members=["U0NOBODY"]), "There is nobody called 'U0NOBODY'"),
-        (lambda control: control.group("S0OPS", users="U0DANA"), "users is a list of texts"),
-        (lambda control: control.channel("C0NEW", members=[7]), "members is a list of texts"),
         (lambda control: control.deliver_to("localhost:3000"), "events_url is an address such as http://"),
-        (lambda control: control.deliver_to(3000), "events_url is missing; give it as text"),
-        (lambda control: control.message("U0DANA", CHANNEL, "x", thread_ts=[1]), "thread_ts is missing; give it as text"),
         (lambda control: control.delivery(disconnect="please"), "disconnect is warning or refresh_requested"),
         (lambda control: control.event({"user": "U0DANA"}), "An event is an object with a type"),
-        (lambda control: control.verify_url(), "url_verification needs HTTP delivery"),
         (lambda control: control.messages("C0NONE"), "There is no channel 'C0NONE'"),
     ],
 )  # fmt: skip
@@ -52,34 +41,6 @@ async def test_an_impossible_change_is_refused_with_a_sentence(control, make, se
     """What is wrong, and with what."""
     with pytest.raises(ControlError, match=sentence):
         await make(control)
-
-
-async def test_stream_tells_every_change(control, slack):
-    """Messages as they come, change and go, and what was switched."""
-    seen = asyncio.Queue()
-
-    async def watch():
-        async with aclosing(control.stream()) as changes:
-            async for change in changes:
-                seen.put_nowait(change)
-
-    watching = asyncio.create_task(watch())
-    async with asyncio.timeout(30):
-        while seen.empty():
-            await control.set_scopes("chat:write")
-            await control.person("U0DANA")
-            await asyncio.sleep(0.01)
-    posted = await slack.chat_postMessage(channel=CHANNEL, text="x", blocks=[section()])
-    await slack.chat_delete(channel=CHANNEL, ts=posted["ts"])
-
-    changes = []
-    async with asyncio.timeout(30):
-        while not changes or changes[-1]["type"] != "deleted":
-            changes.append(await seen.get())
-    watching.cancel()
-
-    assert {change["type"] for change in changes} == {"state", "message", "deleted"}
-    assert changes[-2]["text"] == "x"
 
 
 async def test_reset_brings_the_defaults_back_and_keeps_sockets(control, slack, over_sockets):

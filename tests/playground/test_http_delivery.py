@@ -5,7 +5,6 @@ import asyncio
 import pytest
 from aiohttp import web
 
-from playground import Control, Playground
 from tests.playground.builders import actions
 
 CHANNEL = "C0APPROVALS"
@@ -41,40 +40,10 @@ async def settle(control, count):
             await asyncio.sleep(0.01)
 
 
-async def test_wrong_secret_fails_bolts_verification(slack, app, playground, over_http, control):
-    """An app with another secret refuses, and the person sees a failure."""
-    async with (
-        Playground(events_url=over_http, signing_secret="another", limits=False) as stranger,
-        Control(stranger.url) as hands,
-    ):
-        answer = await hands.command("U0DANA", CHANNEL, "/approvals")
-
-    assert answer["ack"] == {"ok": False, "ms": None, "error": "the app answered 401"}
-
-
 async def test_url_is_verified_by_challenge(over_http, control):
     """Bolt echoes the challenge of a signed request; what has no listener fails visibly."""
     assert await control.verify_url()
     assert (await control.command("U0DANA", CHANNEL, "/approvals"))["ack"]["error"] == "the app answered 404"
-
-
-async def test_event_is_tried_again_until_it_is_acknowledged(endpoint, control):
-    """Each further attempt says which it is and why."""
-    requests, answers = endpoint
-    answers += [web.Response(status=500), web.Response(status=503), web.Response()]
-
-    first = await control.event({"type": "app_home_opened", "user": "U0DANA"})
-    deliveries = await settle(control, 3)
-
-    assert first["ack"]["ok"] is False
-    assert [each["outcome"] for each in deliveries] == ["failed", "failed", "acked"]
-    assert [headers.get("x-slack-retry-num") for headers, _ in requests] == [None, "1", "2"]
-    assert [headers.get("x-slack-retry-reason") for headers, _ in requests] == [
-        None,
-        "http_error",
-        "http_error",
-    ]
-    assert len({body for _, body in requests}) == 1
 
 
 @pytest.mark.parametrize(

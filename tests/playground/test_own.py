@@ -1,6 +1,5 @@
 """What `make demo` and `make playground` leave for other commands."""
 
-import base64
 import stat
 from contextlib import nullcontext
 
@@ -9,7 +8,7 @@ import pytest
 from bot.domain.errors import SettingsError
 from bot.runtime.settings import Settings
 from playground.demo.keys import make_signing
-from playground.demo.own import environment, exports
+from playground.demo.own import environment
 from playground.demo.stage import on_stage
 
 
@@ -36,27 +35,6 @@ def test_only_its_owner_reads_the_file_with_the_private_key(tmp_path):
     with environment(settings_with(), "http://127.0.0.1:1") as path:
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert "SLACK_BOT_TOKEN" in path.read_text()
-
-
-def test_a_second_playground_in_the_folder_leaves_the_file_of_the_first_alone(tmp_path):
-    """It writes a file of its own, whose name it prints, and removes that one."""
-    with environment(settings_with(), "http://127.0.0.1:1") as first:
-        with environment(settings_with(), "http://127.0.0.1:2") as second:
-            assert "http://127.0.0.1:2" in second.read_text()
-        assert "http://127.0.0.1:1" in first.read_text()
-        assert not second.exists()
-
-    assert list((tmp_path / ".data").iterdir()) == []
-
-
-def test_the_file_names_the_policy_and_the_key_of_the_records(tmp_path):
-    """So `policy check` reads the rules of the bot from any folder, and `audit` reads what is encrypted."""
-    key = base64.b64encode(bytes(32)).decode()
-
-    said = exports(settings_with(policy="policy.yaml", record_key=key), "http://127.0.0.1:1")
-
-    assert f"export ASSENT_POLICY={tmp_path / 'policy.yaml'}\n" in said
-    assert f"export ASSENT_RECORD_KEY={key}\n" in said
 
 
 async def test_the_playground_signs_with_the_keys_that_it_is_given(tmp_path, monkeypatch, redis_url):

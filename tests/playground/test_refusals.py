@@ -4,7 +4,7 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from tests.playground.builders import actions, button, modal, section
+from tests.playground.builders import modal, section
 
 CHANNEL = "C0APPROVALS"
 
@@ -94,22 +94,6 @@ async def test_only_own_messages_are_changed(slack, control):
         (slack.chat_update(channel=CHANNEL, ts=reply, text="x" * 4_001), "msg_too_long"),
     ]:
         assert (await refusal(call))["error"] == error
-
-
-async def test_blocks_validate_gives_the_verdict_without_sending(slack, control):
-    """Slack's own validator, in both ways the SDK can ask it."""
-    fine = await slack.api_call("blocks.validate", json={"blocks": [section()]})
-    refused = await refusal(slack.blocks_validate(blocks=[actions(button(style="loud"))]))
-
-    assert fine["ok"]
-    [error] = refused["errors"]
-    assert error == {
-        "pointer": "/blocks/0/elements/0/style",
-        "code": "not_allowed",
-        "message": "must be one of: primary, danger",
-        "constraint": ["primary", "danger"],
-    }
-    assert await control.messages(CHANNEL) == []
 
 
 async def test_missing_scope_names_what_is_needed(slack, control):

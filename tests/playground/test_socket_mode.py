@@ -1,8 +1,6 @@
 """Socket Mode: connections come and go, and each envelope goes to one of them."""
 
 import asyncio
-import json
-from contextlib import AsyncExitStack
 
 import pytest
 
@@ -44,40 +42,6 @@ async def reconnected(control, before):
     await connected(control, 1)
 
 
-async def test_eleventh_connection_is_turned_away(http, address):
-    """Ten are open at most, and an address lets one in. The first frame says how many there are."""
-    url = await address()
-    async with http.ws_connect(url), http.get(url) as second:
-        assert second.status == 404
-    async with AsyncExitStack() as stack:
-        sockets = [await stack.enter_async_context(http.ws_connect(await address())) for _ in range(11)]
-        frames = [await socket.receive_json() for socket in sockets]
-
-    assert [frame["type"] for frame in frames] == ["hello"] * 10 + ["disconnect"]
-    assert frames[10]["reason"] == "too_many_websockets"
-    assert [frame["num_connections"] for frame in frames[:10]] == [*range(1, 11)]
-    assert frames[0]["connection_info"] == {"app_id": "A0PLAY"}
-
-
-async def test_envelope_says_whether_an_answer_is_taken(slack, http, address, control):
-    """A click takes none, a command does; only events carry attempts."""
-    posted = await slack.chat_postMessage(channel=CHANNEL, text="x", blocks=[actions()])
-    async with http.ws_connect(await address()) as socket:
-        await socket.receive_json()
-        click = asyncio.create_task(control.click("U0DANA", CHANNEL, posted["ts"], "approve"))
-        clicked = await socket.receive_json()
-        await socket.send_json({"envelope_id": clicked["envelope_id"]})
-        command = asyncio.create_task(control.command("U0DANA", CHANNEL, "/approvals"))
-        commanded = await socket.receive_json()
-        await socket.send_json({"envelope_id": commanded["envelope_id"], "payload": {"text": "listed"}})
-        await click
-        answer = await command
-
-    assert set(clicked) == {"envelope_id", "type", "payload", "accepts_response_payload"}
-    assert (clicked["accepts_response_payload"], commanded["accepts_response_payload"]) == (False, True)
-    assert answer["messages"][0]["text"] == "listed"
-
-
 async def test_click_on_a_socket_that_breaks_fails_at_once(slack, http, address, control):
     """It is not sent over another one."""
     posted = await slack.chat_postMessage(channel=CHANNEL, text="x", blocks=[actions()])
@@ -112,66 +76,3 @@ async def test_app_reconnects_when_told_to(slack, app, over_sockets, control, re
     await control.delivery(delay=1.1 if reason is None else 0)
 
     assert (await control.click("U0DANA", CHANNEL, posted["ts"], "approve"))["ack"]["ok"]
-
-
-@pytest.mark.parametrize("timing", [Timing(disconnect_warning=30.0)])
-async def test_a_socket_that_was_told_to_go_gets_nothing_new(slack, http, address, control):
-    """It may stay open for a while; clicks go to the one that came in its place."""
-    posted = await slack.chat_postMessage(channel=CHANNEL, text="x", blocks=[actions()])
-
-    async def answer(socket):
-        async for frame in socket:
-            envelope = json.loads(frame.data)
-            if envelope["type"] == "interactive":
-                await socket.send_json({"envelope_id": envelope["envelope_id"]})
-
-    async with http.ws_connect(await address()):
-        await connected(control, 1)
-        await control.delivery(disconnect="warning")
-        async with http.ws_connect(await address()) as fresh:
-            answering = asyncio.create_task(answer(fresh))
-            await connected(control, 2)
-            answers = [await control.click("U0DANA", CHANNEL, posted["ts"], "approve") for _ in range(2)]
-    await answering
-
-    assert all(each["ack"]["ok"] for each in answers)
-
-
-# --- Events: acknowledged and repeated ----------------------------------------------------------------------------------
-
-OPENED = {"type": "app_home_opened", "user": "U0DANA", "channel": "C0SHARED"}
-
-
-@pytest.mark.parametrize("timing", [Timing(acknowledge=0.3, retries=(0.0,))])
-async def test_repeated_envelope_says_which_attempt_it_is(address, http, control):
-    """And why it comes again."""
-    async with http.ws_connect(await address()) as socket:
-        await socket.receive_json()
-        sending = asyncio.create_task(control.event(OPENED))
-        first, second = await socket.receive_json(), await socket.receive_json()
-        await socket.send_json({"envelope_id": second["envelope_id"]})
-        await sending
-
-    assert (first["retry_attempt"], first["retry_reason"]) == (0, "")
-    assert (second["retry_attempt"], second["retry_reason"]) == (1, "timeout")
-    assert first["payload"] == second["payload"]
-
-
-async def test_event_waits_for_an_app_that_comes_later(app, playground, control):
-    """An event that found nobody is delivered again, and says so."""
-    attempts = asyncio.Queue()
-
-    @app.event("app_home_opened")
-    async def opened(event):
-        attempts.put_nowait(event["user"])
-
-    lost = await control.event(OPENED)
-
-    async def tried_four_times():
-        return len(await control.deliveries()) == 4
-
-    await eventually(tried_four_times)
-
-    assert lost["ack"]["error"] == "the app has no open socket"
-    assert [each["retry"] for each in await control.deliveries()] == [0, 1, 2, 3]
-    assert len({each["payload"]["event_id"] for each in await control.deliveries()}) == 1

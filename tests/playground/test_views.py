@@ -46,35 +46,6 @@ def submitted(app):
     return seen
 
 
-async def test_payload_of_a_submission_has_slacks_keys(opened, submitted, control):
-    """Key for key what apps rely on."""
-    view = await opened(modal(input_block(), private_metadata="id-1", external_id="mine"))
-    await control.submit("U0DANA", view["id"], {"words": "because"})
-
-    [delivery] = await control.deliveries("view_submission")
-    payload = delivery["payload"]
-    assert set(payload) == {
-        *("type", "user", "team", "enterprise", "is_enterprise_install", "api_app_id", "token"),
-        *("trigger_id", "view", "response_urls"),
-    }
-    assert set(payload["view"]) == {
-        *(
-            "id",
-            "team_id",
-            "type",
-            "blocks",
-            "private_metadata",
-            "callback_id",
-            "external_id",
-            "state",
-            "hash",
-        ),
-        *("root_view_id", "previous_view_id", "app_id", "app_installed_team_id", "bot_id", "title", "submit"),
-        *("close", "clear_on_close", "notify_on_close"),
-    }
-    assert payload["view"]["private_metadata"] == "id-1"
-
-
 async def test_untouched_inputs_are_submitted_with_their_initial_value(opened, submitted, control):
     """Every input is there, also those that nobody touched; an empty one is `null`."""
     menu = {

@@ -83,4 +83,6 @@ async def browsing(url: str, *, width: int = 1280, height: int = 900) -> AsyncIt
         screen = Screen(page)
         await page.goto(url)
         yield screen
+        # The page says of what it cannot draw that it is missing.
+        assert await page.locator(".unsupported").all_inner_texts() == []
         await browser.close()

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import sysconfig
-import tarfile
 import zipfile
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,36 +30,17 @@ def wheel(folder: Path, name: str) -> Path:
     return path
 
 
-def sdist(folder: Path, name: str) -> Path:
-    [path] = folder.glob(f"{name}-*.tar.gz")
-    return path
-
-
 def inside(path: Path) -> set[str]:
-    """The files in a wheel, or in an sdist below its one folder."""
-    if path.suffix == ".whl":
-        return {name for name in zipfile.ZipFile(path).namelist() if not name.endswith("/")}
-    with tarfile.open(path) as archive:
-        return {member.name.partition("/")[2] for member in archive if not member.isdir()}
+    """The files in a wheel."""
+    return {name for name in zipfile.ZipFile(path).namelist() if not name.endswith("/")}
 
 
 def environment(folder: Path, *wheels: Path) -> Path:
     """Make an environment with these wheels, and with what this one has beside them: no checkout. Gives its `bin`."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     python = folder / "bin" / "python"
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "--python",
-        python,
-        "install",
-        "--quiet",
-        "--no-index",
-        "--no-deps",
-        *wheels,
-    ]
-    subprocess.run(pip, check=True)
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-index", "--no-deps"]
+    subprocess.run([*pip, *wheels], check=True)
     [site] = folder.glob("lib/python*/site-packages")
     (site / "beside.pth").write_text(sysconfig.get_path("purelib"))
     return python.parent

@@ -19,8 +19,8 @@ from bot.rendering.calls import title_blocks
 from bot.rendering.cautions import caution_blocks
 from bot.rendering.changes import changes_blocks
 from bot.rendering.modal.argument_form import Form, form_of, schema_problem
+from bot.rendering.modal.field_types import OTHERS, options_of
 from bot.rendering.modal.form_tree import several
-from bot.rendering.modal.inputs import OTHERS, options_of
 from bot.rendering.modal.questions import approval_inputs
 from bot.rendering.modal.view import call_cautions, call_view, care_blocks, whole_call_blocks
 from bot.rendering.pages import PAGE_SIZE

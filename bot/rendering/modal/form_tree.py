@@ -6,7 +6,7 @@ stays the same whatever else is in the form, so what was typed is always found a
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, TypeAlias
@@ -14,166 +14,81 @@ from typing import Any, TypeAlias
 from bot.domain.drafts import Draft, Raw
 from bot.domain.masking import hide, holds
 from bot.domain.schemas import fits_schema
-from bot.rendering.modal.field_types import ABSENT, LONGEST, InputError, Question, is_long_text, label_of
-from bot.rendering.modal.inputs import (
+from bot.rendering.modal.field_types import (
+    ABSENT,
     BOXES,
     EMPTY_WHOLE,
+    GROUP,
+    KINDS,
     LEFT_OUT,
+    LONG,
+    LONGEST,
     NULLED,
+    ROWS,
+    UNION,
     Box,
+    InputError,
+    Question,
     answer,
     fits,
     initial,
     is_blank,
+    is_long_text,
+    label_of,
 )
-from bot.rendering.modal.specs import (
-    ANYTHING,
-    GROUP,
-    ROWS,
-    UNION,
-    Spec,
-    branch_labels,
-    inferred_kind,
-    schema_like,
-    seed,
-)
+from bot.rendering.modal.specs import Spec, branch_labels, inferred_kind, schema_like, seed
 from bot.sentences import in_field
 from bot.text.literal import head, units
 
 PART = 2_500
-"""The most characters of a part. An input takes 3,000, so there is room to write more."""
-
-_SPACES = re.compile(r"\s+")
+"""The most characters of a part of a long text. An input takes 3,000, so there is room to write more."""
 NEW = 1_000_000
 """The number of the first row that a person added. Those of the agent count from 0."""
+KEPT = "kept"
+"""The kind of what cannot be edited here."""
 Path: TypeAlias = tuple[str | int, ...]
-_KEPT = "kept"
 _MULTILINE = 100
 _READABLE = re.compile(r"[!-~]{0,80}")
 
 
-def parts_of(text: str) -> list[tuple[str, str]]:
-    """Cut a text at ends of lines, else at spaces. Each part comes with the spaces after it, which no input holds.
-
-    So Slack, which may trim what is typed, cannot join two words or two lines.
-    """
-    found = []
-    while units(text) > PART:
-        start, end = _end_of_part(text)
-        found.append((text[:start], text[start:end]))
-        text = text[end:]
-    return [*found, (text, "")]
-
-
-def _end_of_part(text: str) -> tuple[int, int]:
-    """Give where the first part ends, and where the next one begins."""
-    # A row of marks that is longer than a part is cut.
-    part = head(text, PART) or text[: PART // 2]
-    spaces = [found for found in _SPACES.finditer(part) if found.start() > 0]
-    lines = [found for found in spaces if "\n" in found[0] and found.start() > PART // 2]
-    if not spaces:
-        return len(part), len(part)
-    start = (lines or spaces)[-1].start()
-    after = _SPACES.match(text, start)
-    return start, after.end() if after else start
-
-
 @dataclass(frozen=True, slots=True)
-class _Part:
+class Part:
+    """One part of a form: an input, or what has parts of its own."""
+
+    kind: str
+    """One of `field_types.KINDS`, or `KEPT`, `GROUP`, `ROWS`, `UNION`, `LONG`."""
     key: str
     """Its name in drafts, the same wherever its row stands."""
     path: Path
     """Names and positions from the outermost object; empty for all arguments at once."""
     number: int
     """Its place in the form."""
+    question: Question
+    inner: "tuple[tuple[Any, Part], ...]" = ()
+    """Arguments by name, rows by number, the parts of a long text with the spaces after each; for a union the choice of
+    the form, and then the form."""
+    hint: str = ""
+    ends: Callable[[str], str] = str
+    """Adds to its label what it is."""
+    most: int = 0
+    """How many rows the tool takes."""
 
     @property
     def block_id(self) -> str:
         """Its name in Slack."""
         return block_id_of(self.key)
 
-    def label(self, size: int = LONGEST) -> str:
-        return label_of(self.path, self.number + 1, size=size)
-
-
-@dataclass(frozen=True, slots=True)
-class Field(_Part):
-    """One argument in a form, with one input."""
-
-    kind: str
-    """One of `field_types.KINDS`, or `kept` for what cannot be edited here."""
-    question: Question
-    hint: str = ""
-    is_picker: bool = False
-    """Whether it chooses the form of a value that has several."""
-    part: tuple[int, int] | None = None
-    """Which part of a long text it holds, and of how many."""
-
-    def label(self, size: int = LONGEST) -> str:
-        def ending(name: str) -> str:
-            label = in_field.as_json(name) if self.kind == "json" else name
-            if self.part:
-                return in_field.as_part(label, *self.part)
-            return in_field.as_picker(label) if self.is_picker else label
-
-        return label_of(self.path, self.number + 1, size=size, ends=ending)
-
     @property
     def is_input(self) -> bool:
-        return self.kind != _KEPT
+        return self.kind not in {GROUP, KEPT}
 
-
-@dataclass(frozen=True, slots=True)
-class Group(_Part):
-    """An object, with a part for each argument in it."""
-
-    question: Question
-    children: "tuple[tuple[str, Node], ...]"
-    kind = GROUP
-
-
-@dataclass(frozen=True, slots=True)
-class Rows(_Part):
-    """A list, with a part for each row."""
-
-    question: Question
-    rows: "tuple[tuple[int, Node], ...]"
-    most: int
-    """How many rows the tool takes."""
-    kind = ROWS
-    is_input = True
-
-
-@dataclass(frozen=True, slots=True)
-class LongText(_Part):
-    """A text that is too long for one input, with an input for each part."""
-
-    question: Question
-    parts: tuple[Field, ...]
-    gaps: tuple[str, ...]
-    """The spaces after each part."""
-    is_input = True
-
-
-@dataclass(frozen=True, slots=True)
-class Union(_Part):
-    """A value that can have several forms: a choice of the form, and its inputs."""
-
-    picker: Field
-    branch: "Node | None"
-    is_unfit: bool
-    """Whether the value that was asked has none of the forms, so that it stays until somebody chooses one."""
-    is_input = True
+    @property
+    def is_picker(self) -> bool:
+        """Whether it chooses the form of a value that has several."""
+        return self.ends is in_field.as_picker
 
     def label(self, size: int = LONGEST) -> str:
-        return self.picker.label(size)
-
-
-Node: TypeAlias = Field | Group | Rows | LongText | Union
-Part: TypeAlias = Field | Group | Rows
-"""What boxes are about."""
-Unit: TypeAlias = Field | Rows | LongText | Union
-"""What a person chooses to change: an argument, a list or a value of several forms."""
+        return label_of(self.path, self.number + 1, size=size, ends=self.ends)
 
 
 def block_id_of(key: str) -> str:
@@ -199,130 +114,107 @@ class Builder:
         self._draft = draft
         self._numbers = count()
 
-    def root(self, args: dict[str, Any], flat: dict[str, Any] | None) -> Node:
+    def root(self, args: dict[str, Any], flat: dict[str, Any] | None) -> Part:
         """Build the tree of all arguments."""
-        if flat is not None and Spec.of(flat).kind in {GROUP, UNION}:
-            return self._node(args, Spec.of(flat), "", (), required=True)
-        return self._group(Question(args), None, "", ())
+        spec = Spec.of(flat)
+        if spec.kind not in {GROUP, UNION}:
+            spec = Spec({"required": [*args]}, GROUP)
+        return self._part(args, spec, "", (), required=True)
 
-    def whole(self, args: dict[str, Any]) -> Field:
+    def whole(self, args: dict[str, Any]) -> Part:
         """Give one input for all arguments."""
-        return _holding(Field("", (), next(self._numbers), "json", Question(args)))
+        return self._field(Question(args), Spec({}, "json"), "", ())
 
-    def _node(
+    def _part(
         self, value: Any, spec: Spec, key: str, path: Path, *, required: bool, is_wanted: bool = False
-    ) -> Node:
-        absent = value is ABSENT or (value is None and spec.asks.nullable)
-        # What is masked in it would go with it.
-        is_masked = holds({"": value}, self._mask)
-        question = replace(
-            spec.asks,
-            value=value,
-            required=required or is_masked,
-            nullable=spec.asks.nullable and not is_masked,
-        )
+    ) -> Part:
+        question = replace(spec.asks, value=value, required=required)
         if spec.kind == UNION:
-            return self._union(value, spec, key, path, required=required)
-        if spec.kind == GROUP and (isinstance(value, dict) or absent):
-            if is_wanted and absent:
-                # It is there even if nothing is in it, as a row that somebody added.
-                question = replace(question, value={})
-            return self._group(
-                question, spec, key, path, is_wanted=is_wanted, optional=absent and not is_wanted
-            )
-        if spec.kind is None and isinstance(value, dict) and value:
-            return self._group(question, None, key, path)
-        if (
-            spec.kind == "choices"
-            and isinstance(value, list)
-            and not fits("choices", Question(value, spec.asks.options))
-        ):
+            return self._union(question, spec, key, path)
+        if spec.kind is None and value and isinstance(value, dict):
+            spec = replace(spec, node={"required": [*value]}, kind=GROUP)
+        elif spec.kind is None and value and isinstance(value, list):
+            spec = replace(spec, node={}, kind=ROWS)
+        elif spec.kind == "choices" and isinstance(value, list) and not fits("choices", question):
             # A value that is there twice, or is none of the choices.
+            spec = replace(spec, kind=ROWS)
+        if spec.kind not in {GROUP, ROWS} or not (
+            isinstance(value, dict if spec.kind == GROUP else list) or not question.is_given
+        ):
+            return self._field(question, spec, key, path)
+        if holds({"": value}, self._mask):
+            # What is masked in it would go with it.
+            question = replace(question, required=True, nullable=False)
+        if spec.kind == ROWS:
             return self._rows(question, spec, key, path)
-        if spec.kind == ROWS and (isinstance(value, list) or absent):
-            return self._rows(question, spec, key, path)
-        if spec.kind is None and isinstance(value, list) and value:
-            return self._rows(question, Spec({}, ROWS), key, path)
-        return self._field(value, spec, key, path, required=required)
+        return self._group(question, spec, key, path, is_wanted=is_wanted)
 
-    def _group(
-        self,
-        question: Question,
-        spec: Spec | None,
-        key: str,
-        path: Path,
-        *,
-        is_wanted: bool = False,
-        optional: bool = False,
-    ) -> Group:
+    def _group(self, question: Question, spec: Spec, key: str, path: Path, *, is_wanted: bool) -> Part:
+        is_out = not (question.is_given or is_wanted)
+        if is_wanted and not question.is_given:
+            # It is there even if nothing is in it, as a row that somebody added.
+            question = replace(question, value={})
         given = question.value if isinstance(question.value, dict) else {}
         number = next(self._numbers) if path else 0
-        properties = spec.properties if spec else {}
-        required = spec.node.get("required", ()) if spec else tuple(given)
-        children: list[tuple[str, Node]] = []
+        properties, required = spec.node.get("properties", {}), spec.node.get("required", ())
+        inner: list[tuple[str, Part]] = []
         for name in [*given, *(name for name in properties if name not in given)]:
-            child, inner = given.get(name, ABSENT), (*path, name)
-            known = Spec.of(properties[name]) if name in properties else ANYTHING
-            is_needed = name in required and not optional
-            if child is ABSENT and is_wanted and name in required:
-                child = seed(properties.get(name))
-            at = key_of(key, name)
+            known, at, place = Spec.of(properties.get(name)), key_of(key, name), (*path, name)
+            is_new = is_wanted and name in required
+            child = given.get(name, seed(properties.get(name)) if is_new else ABSENT)
             # What is masked inside an object can be left out of its form.
             is_open = (
                 name not in self._mask and isinstance(child, dict) and child and known.kind in {None, GROUP}
             )
-            if not holds({name: child}, self._mask) or is_open:
-                wanted = is_wanted and name in required
-                node = self._node(child, known, at, inner, required=is_needed, is_wanted=wanted)
-                children.append((name, node))
+            if is_open or not holds({name: child}, self._mask):
+                is_needed = name in required and not is_out
+                part = self._part(child, known, at, place, required=is_needed, is_wanted=is_new)
+                inner.append((name, part))
             elif child is not ABSENT:
                 shown = Question(hide({name: child}, self._mask)[name], stays=child)
-                children.append((name, Field(at, inner, next(self._numbers), _KEPT, shown)))
-        return Group(key, path, number, question, tuple(children))
+                inner.append((name, Part(KEPT, at, place, next(self._numbers), shown)))
+        return Part(GROUP, key, path, number, question, tuple(inner))
 
-    def _rows(self, question: Question, spec: Spec, key: str, path: Path) -> Rows:
+    def _rows(self, question: Question, spec: Spec, key: str, path: Path) -> Part:
         given = question.value if isinstance(question.value, list) else []
-        number, order = next(self._numbers), self._draft.rows.get(block_id_of(key))
-        rows = []
-        for position, row in enumerate(range(len(given)) if order is None else order):
-            inner_key, inner = f"{key}#{row}", (*path, position)
-            known = Spec.of(spec.item(position))
-            if row < len(given):
-                node = self._node(given[row], known, inner_key, inner, required=True)
-            else:
-                if known.kind is None and given:
-                    known = Spec.of(schema_like(given[0]))
-                start = ABSENT if known.kind in {GROUP, UNION} else seed(known.node)
-                node = self._node(start, known, inner_key, inner, required=True, is_wanted=True)
-            rows.append((row, node))
-        return Rows(key, path, number, question, tuple(rows), spec.most_rows)
+        number, inner = next(self._numbers), []
+        for position, row in enumerate(self._draft.rows.get(block_id_of(key), range(len(given)))):
+            known, is_new = Spec.of(spec.item(position)), row >= len(given)
+            if is_new and known.kind is None and given:
+                known = Spec.of(schema_like(given[0]))
+            value, at = known.start if is_new else given[row], f"{key}#{row}"
+            part = self._part(value, known, at, (*path, position), required=True, is_wanted=is_new)
+            inner.append((row, part))
+        return Part(ROWS, key, path, number, question, tuple(inner), most=spec.most_rows)
 
-    def _union(self, value: Any, spec: Spec, key: str, path: Path, *, required: bool) -> Union:
-        branches = spec.branches
+    def _union(self, asked: Question, spec: Spec, key: str, path: Path) -> Part:
+        branches, value, held = spec.branches, asked.value, None
         labels = branch_labels(branches)
-        absent = value is ABSENT or (value is None and spec.asks.nullable)
-        held = None if absent else next((n for n, b in enumerate(branches) if fits_schema(b, value)), None)
-        is_unfit = held is None and not absent
-        asked = labels[held] if held is not None else ABSENT if is_unfit else value
-        question = Question(asked, labels, required or is_unfit, spec.asks.nullable, stays=value)
-        picker = Field(key, path, next(self._numbers), "choice", question, spec.hint, is_picker=True)
-        typed = self._draft.typed.get(picker.block_id)
-        chosen = (
-            int(typed) if isinstance(typed, str) and typed.isdecimal() else held if typed is None else None
+        question = Question(value, labels, asked.required, asked.nullable)
+        if asked.is_given:
+            held = next((n for n, branch in enumerate(branches) if fits_schema(branch, value)), None)
+        if held is not None:
+            question = replace(question, value=labels[held])
+        elif asked.is_given:
+            # It has none of the forms, so it stays until somebody chooses one.
+            question = replace(question, value=ABSENT, required=True, stays=value)
+        picker = Part(
+            "choice", key, path, next(self._numbers), question, hint=spec.hint, ends=in_field.as_picker
         )
-        node = None
+        typed, inner = self._draft.typed.get(picker.block_id), [("", picker)]
+        chosen = (
+            held if typed is None else int(typed) if isinstance(typed, str) and typed.isdecimal() else None
+        )
         if chosen is not None and chosen < len(branches):
-            inner = Spec.of(branches[chosen])
-            start = value if chosen == held else ABSENT
-            if start is ABSENT and inner.kind not in {GROUP, UNION}:
-                start = seed(inner.node)
-            node = self._node(start, inner, f"{key}?{chosen}", path, required=True, is_wanted=True)
-        return Union(key, path, picker.number, picker, node, is_unfit)
+            known = Spec.of(branches[chosen])
+            start, at = value if chosen == held else known.start, f"{key}?{chosen}"
+            inner.append(("", self._part(start, known, at, path, required=True, is_wanted=True)))
+        return replace(picker, kind=UNION, inner=tuple(inner))
 
-    def _field(self, value: Any, spec: Spec, key: str, path: Path, *, required: bool) -> Field | LongText:
-        question = replace(spec.asks, value=value, required=required)
+    def _field(self, question: Question, spec: Spec, key: str, path: Path) -> Part:
+        value = question.value
         kind = spec.kind or inferred_kind(value)
-        if kind == "choice" and not spec.asks.options:
+        if kind == "choice" and not question.options:
             question = replace(question, options=(True, False))
         if spec.takes_text and isinstance(value, str) and not fits(kind, question):
             kind = "text"
@@ -332,128 +224,120 @@ class Builder:
             kind = "json"
         if kind == "lines" and is_long_text(value):
             return self._long_text(question, key, path, spec.hint)
-        return _holding(Field(key, path, next(self._numbers), kind, question, spec.hint))
+        kind = next((each for each in (kind, "json") if fits(each, question)), KEPT)
+        ends = in_field.as_json if kind == "json" else str
+        return Part(kind, key, path, next(self._numbers), question, hint=spec.hint, ends=ends)
 
-    def _long_text(self, question: Question, key: str, path: Path, hint: str) -> LongText:
+    def _long_text(self, question: Question, key: str, path: Path, hint: str) -> Part:
         cut = parts_of(question.value)
-        parts = tuple(
-            Field(
-                f"{key}#{place}",
-                path,
-                next(self._numbers),
-                "part",
-                Question(text, required=False),
-                hint,
-                part=(place + 1, len(cut)),
-            )
-            for place, (text, _) in enumerate(cut)
-        )
-        return LongText(parts[0].key, path, parts[0].number, question, parts, tuple(gap for _, gap in cut))
+        inner = []
+        for place, (text, gap) in enumerate(cut):
+            asked, ends = Question(text, required=False), in_field.as_part("{}", place + 1, len(cut)).format
+            at, number = f"{key}#{place}", next(self._numbers)
+            inner.append((gap, Part("part", at, path, number, asked, hint=hint, ends=ends)))
+        return replace(inner[0][1], kind=LONG, question=question, inner=tuple(inner), ends=str)
 
 
-def _holding(field: Field) -> Field:
-    if fits(field.kind, field.question):
-        return field
-    return replace(field, kind="json" if fits("json", field.question) else _KEPT)
+def parts_of(text: str) -> list[tuple[str, str]]:
+    """Cut a text at ends of lines, else at spaces. Each part comes with the spaces after it, which no input holds.
+
+    So Slack, which may trim what is typed, cannot join two words or two lines.
+    """
+    found = []
+    while units(text) > PART:
+        # A row of marks that is longer than a part is cut.
+        part = head(text, PART) or text[: PART // 2]
+        at = max(part.rfind("\n", PART // 2), 0) or max(part.rfind("\n"), part.rfind(" "))
+        cut = part[: max(at, 0)].rstrip() or part
+        text = text[len(cut) :]
+        found.append((cut, text[: len(text) - len(text.lstrip())]))
+        text = text.lstrip()
+    return [*found, (text, "")]
 
 
 # --- From the tree to values -------------------------------------------------------------------------------------------
 
 
-def units_of(node: Node | None) -> Iterator[Unit]:
-    """Give what a person can choose to change, from the top."""
-    if isinstance(node, Group):
-        for _, child in node.children:
-            yield from units_of(child)
-    elif node:
-        yield node
+def units_of(part: Part) -> Iterator[Part]:
+    """Give what a person can choose to change, from the top: an argument, a list or a value of several forms."""
+    if part.kind != GROUP:
+        yield part
+        return
+    for _, child in part.inner:
+        yield from units_of(child)
 
 
-def inputs_in(node: Node) -> Iterator[Field]:
-    """Give every input of a part of a form, also those out of sight."""
-    return (each for each in all_in(node) if isinstance(each, Field))
-
-
-def rows_in(node: Node) -> Iterator[Rows]:
-    """Give every list of a form."""
-    return (each for each in all_in(node) if isinstance(each, Rows))
-
-
-def all_in(node: Node) -> Iterator[Node]:
+def all_in(part: Part) -> Iterator[Part]:
     """Give every part of a form, also those out of sight."""
-    inside: Iterable[Node] = ()
-    match node:
-        case Group():
-            inside = (child for _, child in node.children)
-        case Rows():
-            inside = (row for _, row in node.rows)
-        case LongText():
-            inside = node.parts
-        case Union():
-            inside = filter(None, (node.picker, node.branch))
-    yield node
-    for child in inside:
+    yield part
+    for _, child in part.inner:
         yield from all_in(child)
 
 
-def value_of(node: Node, draft: Draft, errors: dict[str, str]) -> Any:
+def inputs_in(part: Part) -> Iterator[Part]:
+    """Give every input of a part of a form, also those out of sight."""
+    return (each for each in all_in(part) if each.kind in KINDS)
+
+
+def value_of(part: Part, draft: Draft, errors: dict[str, str]) -> Any:
     """Read the value of a part of a form. What nobody touched is exactly what was asked.
 
     `errors` gets a sentence for each input whose value cannot be read, by its `block_id`.
     """
-    match node:
-        case Field() | Group() | Rows() if boxes := {LEFT_OUT, NULLED, EMPTY_WHOLE} & {*ticked(node, draft)}:
-            is_empty = EMPTY_WHOLE in boxes
-            return ABSENT if LEFT_OUT in boxes else None if not is_empty else {} if node.kind == GROUP else []
-        case Field():
-            return _value_of_field(node, draft, errors)
-        case Group():
-            inner = {name: value_of(child, draft, errors) for name, child in node.children}
-            given = {name: value for name, value in inner.items() if value is not ABSENT}
-            asked = node.question.value
-            return given if given or isinstance(asked, dict) else asked
-        case Rows():
-            asked = node.question.value
-            if not node.rows and not isinstance(asked, list):
-                return asked
-            values = [value_of(row, draft, errors) for _, row in node.rows]
-            empty = [row for (_, row), value in zip(node.rows, values, strict=True) if value is ABSENT]
-            errors.update({[*inputs_in(row)][-1].block_id: in_field.NEEDS_VALUE for row in empty})
-            return values
-        case LongText():
-            return _value_of_long_text(node, draft, errors)
-        case Union():
-            picked = _value_of_field(node.picker, draft, errors)
-            if picked in (ABSENT, None) or node.branch is None:
-                return node.picker.question.stays if node.is_unfit and picked is ABSENT else picked
-            return value_of(node.branch, draft, errors)
-
-
-def _value_of_long_text(node: LongText, draft: Draft, errors: dict[str, str]) -> Any:
-    texts = [value_of(part, draft, errors) for part in node.parts]
-    found = "".join(
-        ("" if text is ABSENT else text) + gap for text, gap in zip(texts, node.gaps, strict=True)
-    )
-    if found.strip() or found == node.question.value:
-        return found
-    if not node.question.required:
+    question, boxes = part.question, ticked(part, draft)
+    if LEFT_OUT in boxes:
         return ABSENT
-    if not node.question.nullable:
-        errors[node.block_id] = in_field.NEEDS_VALUE
+    if EMPTY_WHOLE in boxes:
+        return {} if part.kind == GROUP else []
+    if NULLED in boxes:
+        return None
+    if part.kind == KEPT:
+        return question.value if question.stays is ABSENT else question.stays
+    if part.kind in KINDS:
+        return _value_of_input(part, draft, errors, boxes)
+    return _value_of_several(part, draft, errors)
+
+
+def _value_of_several(part: Part, draft: Draft, errors: dict[str, str]) -> Any:
+    question, children = part.question, [child for _, child in part.inner]
+    if part.kind == UNION:
+        picked = value_of(children[0], draft, errors)
+        if picked is ABSENT:
+            return question.stays
+        return None if picked is None else value_of(children[-1], draft, errors)
+    found = [value_of(child, draft, errors) for child in children]
+    if part.kind == LONG:
+        return _value_of_long_text(part, found, errors)
+    if part.kind == GROUP:
+        named = zip(part.inner, found, strict=True)
+        given = {name: value for (name, _), value in named if value is not ABSENT}
+        return given if given or isinstance(question.value, dict) else question.value
+    for row, value in zip(children, found, strict=True):
+        if value is ABSENT:
+            errors[[*inputs_in(row)][-1].block_id] = in_field.NEEDS_VALUE
+    return found if found or isinstance(question.value, list) else question.value
+
+
+def _value_of_long_text(part: Part, texts: list[Any], errors: dict[str, str]) -> Any:
+    gaps = (gap for gap, _ in part.inner)
+    found = "".join(("" if text is ABSENT else text) + gap for text, gap in zip(texts, gaps, strict=True))
+    if found.strip() or found == part.question.value:
+        return found
+    if not part.question.required:
+        return ABSENT
+    if not part.question.nullable:
+        errors[part.block_id] = in_field.NEEDS_VALUE
     return None
 
 
-def _value_of_field(field: Field, draft: Draft, errors: dict[str, str]) -> Any:
-    if not field.is_input:
-        return field.question.value if field.question.stays is ABSENT else field.question.stays
-    boxes = ticked(field, draft)
-    if field.block_id not in draft.typed and not boxes:
-        return field.question.value
+def _value_of_input(part: Part, draft: Draft, errors: dict[str, str], boxes: list[Box]) -> Any:
+    if part.block_id not in draft.typed and not boxes:
+        return part.question.value
     try:
-        return answer(field.kind, field.question, held(field, draft), boxes)
+        return answer(part.kind, part.question, held(part, draft), boxes)
     except InputError as error:
-        errors[field.block_id] = str(error)
-        return field.question.value
+        errors[part.block_id] = str(error)
+        return part.question.value
 
 
 def ticked(part: Part, draft: Draft) -> list[Box]:
@@ -464,17 +348,17 @@ def ticked(part: Part, draft: Draft) -> list[Box]:
 
 def looks_emptied(part: Part, draft: Draft) -> bool:
     """Tell whether an input is empty, and neither the agent nor the schema says what that means."""
-    if not isinstance(part, Field) or not is_blank(raw := held(part, draft) or ""):
+    if part.kind not in KINDS or not is_blank(raw := held(part, draft) or ""):
         return False
     asked = part.question
     return bool(asked.is_given or raw or (asked.required and part.block_id in draft.typed))
 
 
-def held(field: Field, draft: Draft) -> Raw:
+def held(part: Part, draft: Draft) -> Raw:
     """Give what an input holds: what was typed, or the value that was asked."""
-    if field.block_id in draft.typed:
-        return draft.typed[field.block_id]
-    return initial(field.kind, field.question)
+    if part.block_id in draft.typed:
+        return draft.typed[part.block_id]
+    return initial(part.kind, part.question)
 
 
 def several(raw: Raw | None) -> list[str]:

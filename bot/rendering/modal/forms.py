@@ -11,40 +11,13 @@ from bot.domain.bulk import decided_together
 from bot.domain.masking import hide
 from bot.domain.options import question_name
 from bot.domain.standing import StandingTerms
+from bot.rendering import buttons
 from bot.rendering.blocks import Block, actions, context, input_block, literal, section, words_apart
-from bot.rendering.buttons import (
-    AGREE,
-    CHANGES,
-    CONFIRM,
-    FOR_RUN,
-    HAND_OVER,
-    IN_SIGHT,
-    MORE,
-    NOTE,
-    REJECT,
-    REJECT_ALL,
-    RESPOND,
-    STANDING,
-    Button,
-    buttons_behind,
-    value_of,
-)
 from bot.rendering.calls import arguments_text, call_blocks, title_blocks
 from bot.rendering.card.thread import given_words, name_blocks, revoke_button, used_words
 from bot.rendering.cautions import caution_blocks
+from bot.rendering.modal import questions
 from bot.rendering.modal.field_types import option
-from bot.rendering.modal.questions import (
-    AGAIN,
-    ALWAYS,
-    MAX_REASON,
-    answer_inputs,
-    approval_inputs,
-    note_input,
-    person_input,
-    reason_inputs,
-    tick,
-    words_input,
-)
 from bot.rendering.modal.reading import approve_label, votes_block, written_blocks, written_text
 from bot.rendering.modal.view import (
     asking,
@@ -71,12 +44,12 @@ _USUAL = StandingTerms()
 def render_reject_view(state: Approval, index: int) -> Block:
     """Draw the question why an action is rejected; the answer may stay empty."""
     action = state.actions[index]
-    blocks = [*which_call_blocks(action), *reason_inputs(action.terms.reject_reasons)]
+    blocks = [*which_call_blocks(action), *questions.reason_inputs(action.terms.reject_reasons)]
     if not action.is_alone:
-        blocks.append(tick(AGAIN, in_form.WHAT_THEN, in_form.PROPOSE_AGAIN))
+        blocks.append(questions.tick(questions.AGAIN, in_form.WHAT_THEN, in_form.PROPOSE_AGAIN))
     if action.config.allow_always:
-        blocks.append(tick(ALWAYS, in_form.LATER_CALLS, in_form.REJECT_LATER_CALLS))
-    return call_view(state, REJECT, index, in_form.REJECT, blocks, in_form.REJECT)
+        blocks.append(questions.tick(questions.ALWAYS, in_form.LATER_CALLS, in_form.REJECT_LATER_CALLS))
+    return call_view(state, buttons.REJECT, index, in_form.REJECT, blocks, in_form.REJECT)
 
 
 def render_reject_all_view(state: Approval, place: int) -> Block:
@@ -88,46 +61,60 @@ def render_reject_all_view(state: Approval, place: int) -> Block:
     about = words_apart("about", in_form.to_be_rejected(rejected, subject_of(calls, LONG)))
     # The reasons that the policy offers for each of them.
     first, *others = (call.terms.reject_reasons for call in calls)
-    blocks = [about, *reason_inputs([reason for reason in first if all(reason in each for each in others)])]
+    blocks = [
+        about,
+        *questions.reason_inputs([reason for reason in first if all(reason in each for each in others)]),
+    ]
     rejects = in_form.several(in_form.REJECT, len(rejected))
-    return modal(REJECT_ALL.verb, rejects, blocks, asking(state, REJECT_ALL, place), submit=rejects)
+    return modal(
+        buttons.REJECT_ALL.verb, rejects, blocks, asking(state, buttons.REJECT_ALL, place), submit=rejects
+    )
 
 
 def render_confirm_view(state: Approval, index: int) -> Block:
     """Draw a call of high risk, and below it the question for one of its values."""
-    return _approving(state, CONFIRM, index, in_form.HIGH_RISK, [note_input()])
+    return _approving(state, buttons.CONFIRM, index, in_form.HIGH_RISK, [questions.note_input()])
 
 
 def render_for_run_view(state: Approval, index: int) -> Block:
     """Draw a call, and say that approving it here holds for every later call of its tool in the run."""
-    return _approving(state, FOR_RUN, index, in_form.ABOUT_FOR_RUN, [])
+    return _approving(state, buttons.FOR_RUN, index, in_form.ABOUT_FOR_RUN, [])
 
 
 def render_note_view(state: Approval, index: int) -> Block:
     """Draw a call, and below it the question for a note that goes with its approval."""
-    return _approving(state, NOTE, index, "", [note_input()])
+    return _approving(state, buttons.NOTE, index, "", [questions.note_input()])
 
 
-def _approving(state: Approval, button: Button, index: int, about: str, asked: list[Block]) -> Block:
+def _approving(state: Approval, button: buttons.Button, index: int, about: str, asked: list[Block]) -> Block:
     action = state.actions[index]
     said = [section("about", about)] if about else []
-    blocks = [*title_blocks(action), *said, *_whole_call_blocks(action), *approval_inputs(action), *asked]
+    blocks = [
+        *title_blocks(action),
+        *said,
+        *_whole_call_blocks(action),
+        *questions.approval_inputs(action),
+        *asked,
+    ]
     return call_view(state, button, index, in_form.APPROVE, blocks, approve_label(action))
 
 
 def render_more_view(state: Approval, index: int) -> Block:
     """Draw the buttons of an action that its card has no room for."""
     action = state.actions[index]
-    behind = buttons_behind(action, value_of(state, [index]))
-    rows = [actions(f"more:{at}", behind[at : at + IN_SIGHT]) for at in range(0, len(behind), IN_SIGHT)]
-    return call_view(state, MORE, index, "", [*which_call_blocks(action), *rows])
+    behind = buttons.buttons_behind(action, buttons.value_of(state, [index]))
+    rows = [
+        actions(f"more:{at}", behind[at : at + buttons.IN_SIGHT])
+        for at in range(0, len(behind), buttons.IN_SIGHT)
+    ]
+    return call_view(state, buttons.MORE, index, "", [*which_call_blocks(action), *rows])
 
 
 def render_changes_view(state: Approval, index: int) -> Block:
     """Draw the question what has to change before people approve."""
-    wanted = words_input(in_form.WHAT_TO_CHANGE, most=MAX_REASON, optional=False)
+    wanted = questions.words_input(in_form.WHAT_TO_CHANGE, most=questions.MAX_REASON, optional=False)
     blocks = [*which_call_blocks(state.actions[index]), context("about", in_form.ABOUT_CHANGES), wanted]
-    return call_view(state, CHANGES, index, in_form.CHANGES_TO, blocks, in_form.ASK_FOR_CHANGES)
+    return call_view(state, buttons.CHANGES, index, in_form.CHANGES_TO, blocks, in_form.ASK_FOR_CHANGES)
 
 
 def render_agree_view(state: Approval, index: int) -> Block:
@@ -149,18 +136,18 @@ def render_agree_view(state: Approval, index: int) -> Block:
     blocks += caution_blocks("proposal:", action.request.name, said)
     if units(text) > PAGE_SIZE and found.decision.type != "edit":
         blocks.append(context("too-long", in_form.TOO_LONG_TO_AGREE))
-        return call_view(state, AGREE, index, "", blocks)
+        return call_view(state, buttons.AGREE, index, "", blocks)
     if found.decision.type == "edit":
-        blocks += approval_inputs(action.agreed(found))
+        blocks += questions.approval_inputs(action.agreed(found))
     blocks.append(votes_block(action, found))
-    return call_view(state, AGREE, index, in_form.AGREE_TO, blocks, in_form.AGREE, vote=found.name)
+    return call_view(state, buttons.AGREE, index, in_form.AGREE_TO, blocks, in_form.AGREE, vote=found.name)
 
 
 def render_hand_over_view(state: Approval, place: int) -> Block:
     """Draw the question who looks at a place from now on."""
-    blocks = [section("about", in_form.ABOUT_HANDING_OVER), person_input(in_form.WHO_LOOKS)]
-    meta, verb = asking(state, HAND_OVER, place), in_form.HAND_OVER
-    return modal(HAND_OVER.verb, verb, blocks, meta, submit=verb)
+    blocks = [section("about", in_form.ABOUT_HANDING_OVER), questions.person_input(in_form.WHO_LOOKS)]
+    meta, verb = asking(state, buttons.HAND_OVER, place), in_form.HAND_OVER
+    return modal(buttons.HAND_OVER.verb, verb, blocks, meta, submit=verb)
 
 
 def render_respond_view(state: Approval, index: int) -> Block:
@@ -168,8 +155,8 @@ def render_respond_view(state: Approval, index: int) -> Block:
     action = state.actions[index]
     is_read = question_name(action) is not None and not action.must_read
     whole = [*title_blocks(action), *_whole_call_blocks(action)]
-    blocks = [*(call_blocks(action, alone=False) if is_read else whole), *answer_inputs(action)]
-    return call_view(state, RESPOND, index, in_form.ANSWER, blocks, in_form.ANSWER)
+    blocks = [*(call_blocks(action, alone=False) if is_read else whole), *questions.answer_inputs(action)]
+    return call_view(state, buttons.RESPOND, index, in_form.ANSWER, blocks, in_form.ANSWER)
 
 
 def _whole_call_blocks(action: Action) -> list[Block]:
@@ -200,22 +187,22 @@ def render_standing_view(state: Approval, index: int) -> Block:
         _choice("scope", in_form.WHICH_RUNS, _as_wide_as(limits.scope, *scope)),
         _choice("lasts", in_form.HOW_LONG, lasts),
         _choice("uses", in_form.HOW_MANY, [(str(each), str(each)) for each in uses]),
-        *approval_inputs(action),
+        *questions.approval_inputs(action),
     ]
-    meta, approves = asking(state, STANDING, index), in_form.APPROVE_FROM_NOW_ON
-    return modal(STANDING.verb, approves, blocks, meta, submit=approves)
+    meta, approves = asking(state, buttons.STANDING, index), in_form.APPROVE_FROM_NOW_ON
+    return modal(buttons.STANDING.verb, approves, blocks, meta, submit=approves)
 
 
 def parse_standing_terms(view: dict[str, Any]) -> StandingTerms:
     """Read for which later calls an approval is meant to hold; what was not chosen is as narrow as can be."""
-    values = view["state"]["values"]
-    chosen = {
-        name: option["value"]
-        for name in ("same", "scope", "lasts", "uses")
-        if (option := (values.get(name, {}).get(name) or {}).get("selected_option"))
+    narrowest = {
+        "same": "arguments",
+        "scope": "run",
+        "lasts": str(int(_LASTS[0].total_seconds())),
+        "uses": "1",
     }
-    lasts = timedelta(seconds=int(chosen.pop("lasts", _LASTS[0].total_seconds())))
-    return StandingTerms(**{"uses": 1, **chosen}, lasts=lasts)
+    chosen = {name: questions.given(view, name) or least for name, least in narrowest.items()}
+    return StandingTerms.model_validate({**chosen, "lasts": timedelta(seconds=int(str(chosen["lasts"])))})
 
 
 def _as_wide_as(widest: str, narrow: tuple[str, str], wide: tuple[str, str]) -> list[tuple[str, str]]:
@@ -229,7 +216,6 @@ def _up_to(most: Any, offered: Sequence[Any], usual: Any) -> list[Any]:
 
 
 def _choice(name: str, label: str, options: Sequence[tuple[str, str]]) -> Block:
-    """Draw a choice whose first option is chosen."""
     drawn = [option(text, value) for value, text in options]
     return input_block(name, label, {"type": "static_select", "options": drawn, "initial_option": drawn[0]})
 

@@ -8,8 +8,7 @@ from bot.domain.drafts import Raw
 from bot.domain.options import only_options, options_of
 from bot.rendering.blocks import Block, input_block, plain
 from bot.rendering.calls import asks_first, run_title
-from bot.rendering.modal.field_types import KINDS, Question, option
-from bot.rendering.modal.inputs import raw_of
+from bot.rendering.modal.field_types import KINDS, Question, option, raw_of
 from bot.sentences import in_form
 from bot.text.literal import key_text
 
@@ -36,7 +35,7 @@ def approval_inputs(call: Action) -> list[Block]:
 
 def parse_typed(view: dict[str, Any]) -> str:
     """Read the value that was typed. Phones add a space behind a word."""
-    return str(_given(view, TYPED) or "").strip()
+    return str(given(view, TYPED) or "").strip()
 
 
 def reason_inputs(offered: Sequence[str]) -> list[Block]:
@@ -51,7 +50,7 @@ def reason_inputs(offered: Sequence[str]) -> list[Block]:
 
 def parse_reason(view: dict[str, Any]) -> str | None:
     """Read the reason that was chosen, typed, or both: `None` for neither."""
-    return "\n".join(str(each) for each in (_given(view, _CHOICE), parse_words(view)) if each) or None
+    return "\n".join(str(each) for each in (given(view, _CHOICE), parse_words(view)) if each) or None
 
 
 def note_input() -> Block:
@@ -86,7 +85,7 @@ def answer_inputs(action: Action) -> list[Block]:
 
 def parse_answer(action: Action, view: dict[str, Any]) -> str | None:
     """Read the answer that was chosen or typed: `None` for neither, for both, and for a choice that is not offered."""
-    chosen, typed, offered = _given(view, _OPTION), parse_words(view), options_of(action)
+    chosen, typed, offered = given(view, _OPTION), parse_words(view), options_of(action)
     if not isinstance(chosen, str):
         return typed
     number = int(chosen) if chosen.isdecimal() else len(offered)
@@ -95,7 +94,7 @@ def parse_answer(action: Action, view: dict[str, Any]) -> str | None:
 
 def parse_words(view: dict[str, Any], name: str = _WORDS) -> str | None:
     """Read the words that were typed: `None` for nothing or only spaces."""
-    found = _given(view, name)
+    found = given(view, name)
     return found if isinstance(found, str) and found.strip() else None
 
 
@@ -106,7 +105,7 @@ def person_input(label: str) -> Block:
 
 def parse_person(view: dict[str, Any]) -> str:
     """Read the person who was chosen: an empty text when nobody was."""
-    return str(_given(view, _PERSON) or "")
+    return str(given(view, _PERSON) or "")
 
 
 def tick(name: str, label: str, text: str, *, optional: bool = True) -> Block:
@@ -117,9 +116,9 @@ def tick(name: str, label: str, text: str, *, optional: bool = True) -> Block:
 
 def is_ticked(view: dict[str, Any], name: str) -> bool:
     """Tell whether this is ticked."""
-    return bool(_given(view, name))
+    return bool(given(view, name))
 
 
-def _given(view: dict[str, Any], name: str) -> Raw:
+def given(view: dict[str, Any], name: str) -> Raw:
     """Give what one input of a view holds: `None` for one that it does not have."""
     return next(map(raw_of, view["state"]["values"].get(name, {}).values()), None)

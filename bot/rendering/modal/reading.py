@@ -5,20 +5,9 @@ from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.mentions import approver_names, mention
 from bot.domain.votes import Written
+from bot.rendering import buttons
 from bot.rendering.arguments import change_lines, text_lines
 from bot.rendering.blocks import Block, actions, context, literal, literal_within, quote, section
-from bot.rendering.buttons import (
-    AGREE,
-    CONFIRM,
-    EDIT,
-    FINISH,
-    PAGE,
-    READ,
-    REJECT,
-    Button,
-    value_of,
-    value_within,
-)
 from bot.rendering.calls import asks_first, run_question, title_blocks
 from bot.rendering.card.outcomes import is_edited, outcome_line, outcome_text
 from bot.rendering.card.ran import outcome_blocks
@@ -75,13 +64,13 @@ def render_reading_view(
     if done and not written and action.allows("edit") and not _has_inputs(action):
         blocks.append(context("no-form", in_form.TOO_LONG_TO_EDIT))
     found = _decides(state, asked, written) if done else []
-    found += [PAGE.drawn(page - 1, value_within(state), in_form.PREVIOUS)] if page > 1 else []
-    found += [PAGE.drawn(page + 1, value_within(state))] if page < len(pages) else []
+    found += [buttons.PAGE.drawn(page - 1, buttons.value_within(state), in_form.PREVIOUS)] if page > 1 else []
+    found += [buttons.PAGE.drawn(page + 1, buttons.value_within(state))] if page < len(pages) else []
     if found:
         blocks.append(actions("turns", found))
     vote = written.name if written else ""
     verb = in_form.DETAILS_OF if is_over else in_form.READ
-    return call_view(state, READ, index, verb, blocks, page=page, vote=vote)
+    return call_view(state, buttons.READ, index, verb, blocks, page=page, vote=vote)
 
 
 def decided_blocks(state: Approval, action: Action) -> list[Block]:
@@ -131,20 +120,21 @@ def approve_label(action: Action) -> str:
 
 
 def _decides(state: Approval, asked: Action, written: Written | None) -> list[Block]:
-    """Draw the buttons at the end of a reading: none of them can be pressed before its last line was shown."""
     if written:
-        return [_finish(state, asked.agreed(written), AGREE, in_form.AGREE)]
-    found = [_finish(state, asked, CONFIRM, approve_label(asked))] if asked.allows("approve") else []
-    others = [EDIT] if asked.allows("edit") and _has_inputs(asked) else []
-    others += [REJECT] if asked.allows("reject") else []
-    return [*found, *(button.drawn(asked.index, value_of(state, [asked.index])) for button in others)]
+        return [_finish(state, asked.agreed(written), buttons.AGREE, in_form.AGREE)]
+    found = [_finish(state, asked, buttons.CONFIRM, approve_label(asked))] if asked.allows("approve") else []
+    others = [buttons.EDIT] if asked.allows("edit") and _has_inputs(asked) else []
+    others += [buttons.REJECT] if asked.allows("reject") else []
+    return [*found, *(button.drawn(asked.index, buttons.value_of(state, [asked.index])) for button in others)]
 
 
-def _finish(state: Approval, call: Action, form: Button, label: str) -> Block:
+def _finish(state: Approval, call: Action, form: buttons.Button, label: str) -> Block:
     """Draw the button that approves what was read. At a high risk, it opens a form with the value to type."""
     asks = run_question(call) if asks_first(call) and not call.is_high_risk else None
-    label = f"{FINISH.label}: {label}{'…' if asks or call.is_high_risk else ''}"
-    return (form if call.is_high_risk else FINISH).drawn(call.index, value_within(state), label, asks=asks)
+    label = f"{buttons.FINISH.label}: {label}{'…' if asks or call.is_high_risk else ''}"
+    return (form if call.is_high_risk else buttons.FINISH).drawn(
+        call.index, buttons.value_within(state), label, asks=asks
+    )
 
 
 def _has_inputs(action: Action) -> bool:

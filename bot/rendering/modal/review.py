@@ -138,7 +138,6 @@ def _piece_blocks(state: Approval, piece: Piece, *, is_over: bool, is_alone: boo
 
 
 def _became(state: Approval, piece: Piece) -> list[Block]:
-    """Say who decided a call and how, and what became of it, below the last page of it."""
     index, page = piece
     if page < len(pages_of(state.actions[index].as_it_ran)):
         return []
@@ -146,7 +145,6 @@ def _became(state: Approval, piece: Piece) -> list[Block]:
 
 
 def _content(action: Action, page: int) -> list[Block]:
-    """Draw one page of a call. Decisions do not change it."""
     at, pages = f"a:{action.index}", pages_of(action)
     blocks = _title(action, page)
     if len(pages) > 1:

@@ -1,7 +1,6 @@
 """What a schema says about one argument, or its value where no schema does."""
 
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -9,7 +8,16 @@ from typing import Any
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.numbers import Number
 from bot.domain.schemas import Schema, fits_schema, fitting
-from bot.rendering.modal.field_types import ABSENT, ANY_QUESTION, MAX_OPTIONS, Question, told_apart
+from bot.rendering.modal.field_types import (
+    ABSENT,
+    ANY_QUESTION,
+    GROUP,
+    MAX_OPTIONS,
+    ROWS,
+    UNION,
+    Question,
+    shortened,
+)
 from bot.sentences import in_field
 from bot.text.literal import clip, one_line
 
@@ -25,7 +33,6 @@ _FORMATS = {
 _UNIONS = ("oneOf", "anyOf")
 # What gives a branch of a union inputs of its own. Any other branch only limits values, which the check knows about.
 _SHAPES = ("type", "properties", "enum", "const", "items", "prefixItems", "oneOf", "anyOf", "allOf")
-GROUP, ROWS, UNION = "group", "rows", "union"
 _ABOUT_ALL = ("title", "description", "default")
 _BRANCH = 60
 
@@ -70,12 +77,6 @@ class Spec:
         return self.kind in _FORMATS
 
     @property
-    def properties(self) -> dict[str, Any]:
-        """The arguments that the schema names inside."""
-        found = self.node.get("properties")
-        return found if isinstance(found, dict) else {}
-
-    @property
     def branches(self) -> list[Schema]:
         """The schemas of a union and of the unions in it, each with what the schema says beside it."""
         union = "" if isinstance(self.node.get("type"), list) else _union(self.node)
@@ -91,10 +92,13 @@ class Spec:
 
     def item(self, position: int) -> Any:
         """The schema of one row."""
-        first = self.node.get("prefixItems")
-        if isinstance(first, list) and position < len(first):
-            return first[position]
-        return self.node.get("items", {})
+        first = self.node.get("prefixItems", ())
+        return first[position] if position < len(first) else self.node.get("items", {})
+
+    @property
+    def start(self) -> Any:
+        """The value that a new one begins with."""
+        return ABSENT if self.kind in {GROUP, UNION} else seed(self.node)
 
     @property
     def most_rows(self) -> int:
@@ -143,36 +147,29 @@ def seed(node: Any) -> Any:
 
 def branch_labels(branches: list[Schema]) -> tuple[str, ...]:
     """Name the branches of a union so that no two names are the same."""
-    names = told_apart([_branch_name(branch) for branch in branches], _BRANCH)
+    names = [shortened(_branch_name(branch), _BRANCH) for branch in branches]
     if len(set(names)) == len(names):
         return tuple(names)
     return tuple(in_field.nth(number, name) for number, name in enumerate(names, 1))
 
 
 def _branch_name(branch: Schema) -> str:
-    title = branch.get("title")
-    if isinstance(title, str) and title.strip():
-        return one_line(title)
-    choices = _choices(branch)
-    if choices:
+    if branch.get("title", "").strip():
+        return one_line(branch["title"])
+    if choices := _choices(branch):
         return one_line(", ".join(map(encode, choices)))
-    properties = branch.get("properties")
-    inner: Mapping[str, Any] = properties if isinstance(properties, dict) else {}
-    fixed = [
-        f"{one_line(name)}: {one_line(encode(node['const']))}"
-        for name, node in inner.items()
-        if isinstance(node, dict) and "const" in node
-    ]
+    inner = branch.get("properties", {})
+    fixed = {
+        name: node["const"] for name, node in inner.items() if isinstance(node, dict) and "const" in node
+    }
     if fixed:
-        return ", ".join(fixed)
-    if inner:
-        return ", ".join(map(one_line, inner))
-    return in_field.type_words(branch.get("type"))
+        return ", ".join(f"{one_line(name)}: {one_line(encode(value))}" for name, value in fixed.items())
+    return ", ".join(map(one_line, inner)) or in_field.type_words(branch.get("type"))
 
 
 def _hint(node: Schema) -> str:
     note, default = node.get("description"), node.get("default")
-    said = [clip(one_line(note), 200)] if isinstance(note, str) and note else []
+    said = [clip(one_line(note), 200)] if note else []
     if default is not None:
         said.append(in_field.if_left_out(clip(one_line(encode(default)), 100)))
     return " ".join(said)
@@ -181,20 +178,16 @@ def _hint(node: Schema) -> str:
 def _both(one: Schema, other: Schema) -> Schema:
     """Give what two schemas together say about inputs. What they say about values is checked with the whole schema."""
     found = {**one, **other}
-    if isinstance(one.get("properties"), dict) and isinstance(other.get("properties"), dict):
+    if "properties" in one and "properties" in other:
         found["properties"] = {**one["properties"], **other["properties"]}
-    if isinstance(one.get("required"), list) and isinstance(other.get("required"), list):
+    if "required" in one and "required" in other:
         found["required"] = [*one["required"], *other["required"]]
     return found
 
 
 def _merged(node: Schema) -> Schema:
-    """Give the schema with all of `allOf` in it."""
-    branches = node.get("allOf")
-    if not isinstance(branches, list):
-        return node
     found = {key: value for key, value in node.items() if key != "allOf"}
-    for branch in branches:
+    for branch in node.get("allOf", ()):
         if isinstance(branch, dict):
             found = _both(_merged(branch), found)
     return found
@@ -203,15 +196,14 @@ def _merged(node: Schema) -> Schema:
 def _without_null(node: Schema) -> tuple[Schema, bool]:
     """Give the schema without `null`, and whether it allowed that. A union of one alternative becomes the alternative."""
     for union in _UNIONS:
-        branches = node.get(union)
-        if isinstance(branches, list):
-            others = [branch for branch in branches if not _is_null(branch)]
-            rest = {key: value for key, value in node.items() if key != union}
-            if len(others) == 1 and isinstance(others[0], dict):
-                inner, nullable = _without_null(_merged(others[0]))
-                return _both(inner, rest), nullable or len(others) < len(branches)
-            if len(others) < len(branches):
-                return {**rest, union: others}, True
+        branches = node.get(union, ())
+        others = [branch for branch in branches if not _is_null(branch)]
+        rest = {key: value for key, value in node.items() if key != union}
+        if len(others) == 1 and isinstance(others[0], dict):
+            inner, nullable = _without_null(_merged(others[0]))
+            return _both(inner, rest), nullable or len(others) < len(branches)
+        if len(others) < len(branches):
+            return {**rest, union: others}, True
     types = node.get("type")
     if isinstance(types, list) and "null" in types:
         others = [name for name in types if name != "null"]
@@ -220,10 +212,8 @@ def _without_null(node: Schema) -> tuple[Schema, bool]:
 
 
 def _is_null(branch: Any) -> bool:
-    """Tell whether a branch of a union is only `null`, however that is written."""
-    if not isinstance(branch, dict):
-        return False
-    return branch.get("type") in ("null", ["null"]) or _choices(branch) == (None,)
+    is_null = isinstance(branch, dict) and branch.get("type") in ("null", ["null"])
+    return is_null or _choices(branch) == (None,)
 
 
 def _options(node: Schema) -> tuple[Any, ...]:
@@ -249,9 +239,8 @@ def _choices(node: Any) -> tuple[Any, ...]:
         return ()
     if "const" in node:
         return (node["const"],)
-    values = node.get("enum")
-    if isinstance(values, list):
-        return tuple(values)
+    if "enum" in node:
+        return tuple(node["enum"])
     # The values of a union whose every branch is one value.
     branches = node[union] if (union := _union(node)) else []
     is_one_each = all(isinstance(branch, dict) and "const" in branch for branch in branches)
@@ -261,10 +250,8 @@ def _choices(node: Any) -> tuple[Any, ...]:
 def _union(node: Schema) -> str:
     """Name the union of a schema that gives its branches inputs of their own; empty when there is none."""
     for name in _UNIONS:
-        branches = node.get(name)
-        if isinstance(branches, list) and any(
-            isinstance(branch, dict) and any(shape in branch for shape in _SHAPES) for branch in branches
-        ):
+        branches = (branch for branch in node.get(name, ()) if isinstance(branch, dict))
+        if any(shape in branch for branch in branches for shape in _SHAPES):
             return name
     return ""
 
@@ -280,7 +267,7 @@ def _kind(node: Schema, options: tuple[Any, ...]) -> str | None:
     if isinstance(type_, list):
         type_ = next(iter(type_), None)
     if type_ is None:
-        has_items = isinstance(node.get("items"), dict) or isinstance(node.get("prefixItems"), list)
+        has_items = isinstance(node.get("items"), dict) or "prefixItems" in node
         type_ = "object" if node.get("properties") else "array" if has_items else None
     if type_ == "object":
         return GROUP if node.get("properties") else "json"

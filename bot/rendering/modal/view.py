@@ -5,6 +5,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from agent_adapter.contract.hitl import EditDecision
 from bot.domain.action import Action
 from bot.domain.approval import Approval
@@ -67,10 +69,10 @@ class ViewMeta:
     @classmethod
     def load(cls, text: str) -> "ViewMeta":
         """Read what Slack carried back."""
-        carried = json.loads(text)
-        lists = {name: tuple(carried[name]) for name in ("calls", "named") if name in carried}
-        pieces = tuple((index, page) for index, page in carried.get("pieces", ()))
-        return cls(**{**carried, **lists, "pieces": pieces})
+        return _META.validate_json(text)
+
+
+_META = TypeAdapter(ViewMeta)
 
 
 def asking(state: Approval, button: Button, index: int, **more: Any) -> ViewMeta:

@@ -6,9 +6,22 @@ from typing import Any
 
 from bot.domain.drafts import Draft, Raw
 from bot.rendering.modal.argument_form import ADD, REMOVE, Edited, Errors, Form, Unchanged, form_of
-from bot.rendering.modal.field_types import ABSENT, KINDS, LEAVE_OUT, NULL
-from bot.rendering.modal.form_tree import Field, Group, LongText, Node, Part, Rows, Union, several
-from bot.rendering.modal.inputs import EMPTY, EMPTY_WHOLE, LEFT_OUT, NULLED, Box
+from bot.rendering.modal.field_types import (
+    ABSENT,
+    EMPTY,
+    EMPTY_WHOLE,
+    GROUP,
+    KINDS,
+    LEAVE_OUT,
+    LEFT_OUT,
+    LONG,
+    NULL,
+    NULLED,
+    ROWS,
+    UNION,
+    Box,
+)
+from bot.rendering.modal.form_tree import KEPT, Part, several
 
 
 class CannotBeTypedError(Exception):
@@ -18,7 +31,7 @@ class CannotBeTypedError(Exception):
 class _ChoiceError(Exception):
     """A value of several forms, of which one has to be chosen first."""
 
-    def __init__(self, union: Union) -> None:
+    def __init__(self, union: Part) -> None:
         self.union = union
 
 
@@ -46,10 +59,10 @@ class _Person:
             return self._tries(choice.union, wanted)
         return self._form.read(self._asked, self._schema)
 
-    def _tries(self, union: Union, wanted: dict[str, Any]) -> Edited | Unchanged | Errors:
+    def _tries(self, union: Part, wanted: dict[str, Any]) -> Edited | Unchanged | Errors:
         """Choose one form after the other, until one can hold what is wanted."""
         found: Edited | Unchanged | Errors | None = None
-        for number in range(len(union.picker.question.options)):
+        for number in range(len(union.question.options)):
             person = _Person(self._asked, self._schema)
             person._draft = replace(self._draft, typed={**self._draft.typed, union.block_id: str(number)})
             with suppress(CannotBeTypedError):
@@ -70,59 +83,56 @@ class _Person:
         self._draft = replace(self._draft, typed={**self._draft.typed, block_id: raw})
         return True
 
-    def _does_something(self, node: Node, wanted: Any) -> bool:
+    def _does_something(self, node: Part, wanted: Any) -> bool:
         """Do the next thing, if there is one."""
-        match node:
-            case Field() | Group() | Rows() if box := _box(node, wanted):
-                ticked = several(self._draft.typed.get(box.block_id))
-                return node.block_id not in ticked and self._types(box.block_id, [*ticked, node.block_id])
-            case Field():
-                return self._types(node.block_id, _raw(node, wanted))
-            case Union():
-                return self._chooses(node, wanted)
-            case LongText():
-                raise CannotBeTypedError("a long text")
-            case Group() | Rows() if wanted is ABSENT or wanted is None:
-                if node.question.value is not wanted:
-                    raise CannotBeTypedError("an object or a list that cannot be left out or null")
-                return False
-            case Group():
-                return self._fills_object(node, wanted)
-            case Rows():
-                return self._fills_list(node, wanted)
+        if box := _box(node, wanted):
+            ticked = several(self._draft.typed.get(box.block_id))
+            return node.block_id not in ticked and self._types(box.block_id, [*ticked, node.block_id])
+        if node.kind == UNION:
+            return self._chooses(node, wanted)
+        if node.kind == LONG:
+            raise CannotBeTypedError("a long text")
+        if node.kind not in {GROUP, ROWS}:
+            return self._types(node.block_id, _raw(node, wanted))
+        if wanted is ABSENT or wanted is None:
+            if node.question.value is not wanted:
+                raise CannotBeTypedError("an object or a list that cannot be left out or null")
+            return False
+        return self._fills_object(node, wanted) if node.kind == GROUP else self._fills_list(node, wanted)
 
-    def _fills_object(self, node: Group, wanted: Any) -> bool:
+    def _fills_object(self, node: Part, wanted: Any) -> bool:
         if not isinstance(wanted, dict):
             raise CannotBeTypedError("another type")
-        if not set(wanted) <= {name for name, _ in node.children}:
+        if not set(wanted) <= {name for name, _ in node.inner}:
             raise CannotBeTypedError("a new name")
-        return any(self._does_something(child, wanted.get(name, ABSENT)) for name, child in node.children)
+        return any(self._does_something(child, wanted.get(name, ABSENT)) for name, child in node.inner)
 
-    def _fills_list(self, node: Rows, wanted: Any) -> bool:
+    def _fills_list(self, node: Part, wanted: Any) -> bool:
         if not isinstance(wanted, list):
             raise CannotBeTypedError("another type")
         if not wanted and not isinstance(node.question.value, list):
             raise CannotBeTypedError("an empty list where none was given")
-        if len(node.rows) < len(wanted):
+        if len(node.inner) < len(wanted):
             self._draft = self._form.with_rows(ADD, 0, node.block_id)
-        elif len(node.rows) > len(wanted):
-            self._draft = self._form.with_rows(REMOVE, node.rows[-1][0], node.block_id)
+        elif len(node.inner) > len(wanted):
+            self._draft = self._form.with_rows(REMOVE, node.inner[-1][0], node.block_id)
         else:
-            rows = zip(node.rows, wanted, strict=True)
+            rows = zip(node.inner, wanted, strict=True)
             return any(self._does_something(row, each) for (_, row), each in rows)
         return True
 
-    def _chooses(self, node: Union, wanted: Any) -> bool:
-        question = node.picker.question
+    def _chooses(self, node: Part, wanted: Any) -> bool:
+        question = node.question
         if wanted is ABSENT and not question.required:
             return self._types(node.block_id, LEAVE_OUT)
         if wanted is None and question.nullable:
             return self._types(node.block_id, NULL)
         if node.block_id not in self._draft.typed:
             raise _ChoiceError(node)
-        if node.branch is None:
+        _, *branch = node.inner
+        if not branch:
             raise CannotBeTypedError("another type")
-        return self._does_something(node.branch, wanted)
+        return self._does_something(branch[0][1], wanted)
 
 
 def _box(part: Part, wanted: Any) -> Box | None:
@@ -132,7 +142,7 @@ def _box(part: Part, wanted: Any) -> Box | None:
     return next(suited, None)
 
 
-def _raw(field: Field, wanted: Any) -> Raw:
+def _raw(field: Part, wanted: Any) -> Raw:
     question = field.question
     if wanted is ABSENT:
         if question.required:
@@ -140,6 +150,6 @@ def _raw(field: Field, wanted: Any) -> Raw:
         return LEAVE_OUT if field.kind == "choice" else None
     if wanted is None and question.nullable and field.kind != "json":
         return NULL if field.kind == "choice" else None
-    if not field.is_input or not KINDS[field.kind].holds(wanted, question):
+    if field.kind == KEPT or not KINDS[field.kind].holds(wanted, question):
         raise CannotBeTypedError("another type")
     return KINDS[field.kind].to_raw(wanted, question)

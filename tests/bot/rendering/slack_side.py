@@ -12,7 +12,7 @@ from bot.rendering.arguments import WRAP, same_word
 from bot.rendering.card.card import Part
 from bot.rendering.card.layout import BUDGET, MAX_BLOCKS
 from bot.rendering.modal.argument_form import Edited, Errors, Unchanged, form_of, merged
-from bot.rendering.modal.inputs import BOXES, OTHERS
+from bot.rendering.modal.field_types import BOXES, OTHERS
 from bot.text.literal import one_line, visible
 from playground import check_message, check_view
 

@@ -15,7 +15,7 @@ from bot.rendering.modal.argument_form import (
     merged,
 )
 from bot.rendering.modal.editing import asked_anew, form_for, render_edit_view
-from bot.rendering.modal.inputs import EMPTY_WHOLE, LEFT_OUT
+from bot.rendering.modal.field_types import EMPTY_WHOLE, LEFT_OUT
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_view,
     button_labels,
@@ -25,25 +25,6 @@ from tests.bot.rendering.slack_side import (
     submitted,
 )
 from tests.support.builders import a_state, an_action, an_interrupt
-
-TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
-
-
-def an_object(required=(), **properties):
-    return {"type": "object", "properties": properties, "required": list(required)}
-
-
-BANK = {**an_object(["kind", "iban"], kind={"const": "bank"}, iban=TEXT, bic=TEXT), "title": "Bank"}
-
-
-CARD = {**an_object(["kind", "number"], kind={"const": "card"}, number=TEXT), "title": "Card"}
-
-
-def an_object(required=(), **properties):
-    return {"type": "object", "properties": properties, "required": list(required)}
-
-
-PAY = an_object(["pay"], pay={"oneOf": [CARD, BANK]})
 
 
 class Filling:
@@ -212,6 +193,7 @@ def test_rows_with_long_menus_are_shown_fewer_at_a_time():
 
 CARD = {**an_object(["kind", "number"], kind={"const": "card"}, number=TEXT), "title": "Card"}
 BANK = {**an_object(["kind", "iban"], kind={"const": "bank"}, iban=TEXT, bic=TEXT), "title": "Bank"}
+PAY = an_object(["pay"], pay={"oneOf": [CARD, BANK]})
 BY_CARD = {"pay": {"kind": "card", "number": "4111"}}
 
 

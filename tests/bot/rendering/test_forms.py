@@ -1,18 +1,15 @@
 """Arguments become typed inputs, and what a person submits becomes arguments again."""
 
 from datetime import UTC, datetime
-from enum import Enum
-from typing import Literal
 
 import pytest
-from pydantic import BaseModel, Field
 
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.numbers import Number
 from bot.domain.drafts import Draft
 from bot.rendering.modal.argument_form import Edited, Errors, Unchanged, form_of, merged
 from bot.rendering.modal.editing import form_for, render_edit_view
-from bot.rendering.modal.inputs import BARE, BOXES, EMPTY, OTHERS, options_of
+from bot.rendering.modal.field_types import BARE, BOXES, EMPTY, OTHERS, options_of
 from tests.bot.rendering.slack_side import (
     all_inputs,
     assert_slack_takes_view,
@@ -85,60 +82,6 @@ OPTIONAL_TEXT = an_object(text={"type": "string"})
 NO_NUMBER = "This must be a number. Write a decimal point and no separators, as in 12500.5."
 NO_NUMBERS = ("nan", "1,5", "1.5.", "٣", "1_000", "0x1F", "NaN", "Infinity")
 NEEDS_VALUE = "This needs a value."
-
-
-class Speed(Enum):
-    SLOW = "slow"
-    FAST = "fast"
-
-
-class Address(BaseModel):
-    street: str
-    zip: int | None = None
-
-
-class Order(BaseModel):
-    customer: str = Field(description="Who pays.")
-    count: int
-    price: float
-    gift: bool = False
-    speed: Speed = Speed.SLOW
-    colour: Literal["red", "green"] | None = None
-    address: Address
-    tags: list[str] = []
-    extras: list[Literal["wrap", "card"]] = []
-    note: str | None = None
-
-
-ORDER = {
-    "customer": "Dana",
-    "count": 2,
-    "price": 9.5,
-    "gift": False,
-    "speed": "slow",
-    "address": {"street": "Main Street 1", "zip": None},
-    "tags": ["new"],
-    "extras": ["card"],
-}
-SCHEMA = Order.model_json_schema()
-
-
-def test_a_schema_gives_one_typed_input_per_argument():
-    """A person fills in a form and writes no JSON where an input exists."""
-    assert elements(ORDER, SCHEMA) == {
-        "customer": "plain_text_input",
-        "count": "number_input",
-        "price": "number_input",
-        "gift": "radio_buttons",
-        "speed": "radio_buttons",
-        "address → street": "plain_text_input",
-        "address → zip": "number_input",
-        "tags → 1": "plain_text_input",
-        "extras": "checkboxes",
-        "colour": "radio_buttons",
-        "note": "plain_text_input",
-    }
-    assert inputs(form(ORDER, SCHEMA))["customer"]["hint"]["text"] == "Who pays."
 
 
 @pytest.mark.parametrize(
@@ -345,17 +288,14 @@ def test_a_whole_number_that_the_agent_cannot_keep_is_not_accepted(schema, inner
 
 
 LONG = ["arn:aws:iam::123456789012:role/service/" + "team-" * 8 + name for name in ("east", "west-2", "home")]
-IN_TWO_PLACES = [
-    f"{'x' * 100}{place}{name}{'y' * 200}" for place in ("live/", "test/") for name in ("a", "b")
-]
 
 
-@pytest.mark.parametrize("long", [LONG, IN_TWO_PLACES, [*LONG, *IN_TWO_PLACES, "short"]])
-def test_long_choices_differ_in_what_is_seen_of_them(long):
-    """Also the forms of a value, whose titles are long."""
-    for spec in ({"enum": long}, {"anyOf": [{**an_object(), "title": name} for name in long]}):
+def test_of_long_choices_the_beginning_and_the_end_are_seen():
+    """Also of the forms of a value, whose titles are long."""
+    for spec in ({"enum": LONG}, {"anyOf": [{**an_object(), "title": name} for name in LONG]}):
         (found,) = offers({}, an_object(["a"], a=spec)).values()
-        assert len({label.partition(": ")[2] or label for label in found}) == len(long)
+        assert all(label.endswith(name[-20:]) for label, name in zip(found, LONG, strict=True))
+        assert all("arn:aws:iam::123" in label for label in found)
 
 
 def test_a_value_too_long_for_an_input_is_shown_and_kept():
@@ -552,32 +492,6 @@ def test_text_that_an_input_could_not_tell_apart_is_spelled():
     assert submit(args, **{"to · JSON": '"a\\u200b"'}).args == {**args, "to": "a\u200b"}
 
 
-def test_values_give_the_inputs_where_there_is_no_schema():
-    """A form exists for every call."""
-    args = {
-        "to": "dana",
-        "body": "a\nb",
-        "n": 1,
-        "rate": 0.5,
-        "ok": True,
-        "who": {"id": 7},
-        "list": [1],
-        "nil": None,
-    }
-
-    assert elements(args) == {
-        "to": "plain_text_input",
-        "body": "plain_text_input",
-        "n": "number_input",
-        "rate": "number_input",
-        "ok": "radio_buttons",
-        "who → id": "number_input",
-        "list → 1": "number_input",
-        "nil · JSON": "plain_text_input",
-    }
-    assert inputs(form(args))["body"]["element"]["multiline"]
-
-
 def test_just_what_may_be_empty_can_be_submitted_empty():
     """Slack itself holds back a form whose needed inputs are empty, so those that may be cleared say so."""
     schema = an_object(
@@ -672,7 +586,7 @@ def test_a_text_too_long_for_an_input_is_edited_in_parts():
     assert all(part.endswith("end.") for part in held)
 
 
-@pytest.mark.parametrize("count", [96, 150, 500, 799])
+@pytest.mark.parametrize("count", [96, 799])
 def test_every_one_of_very_many_arguments_can_be_chosen(count):
     """More than a view has blocks for: they are choices of one menu."""
     args = {f"key number {number}": "x" * 40 for number in range(count)}
@@ -701,27 +615,6 @@ def test_json_is_typed_for_what_the_page_about_forms_lists(spec, value):
     args = {} if spec == {"minLength": 1} else {"a": value}
 
     assert elements(args, schema)["a · JSON"] == "plain_text_input"
-
-
-@pytest.mark.parametrize(
-    ("spec", "value"),
-    [
-        ({"type": "array", "items": {"type": "string"}}, ["x"]),
-        ({"type": "array"}, ["x", 1]),
-        ({"type": "array", "items": {"enum": ["x", "y"]}}, ["x", "x"]),
-        ({"type": "array", "items": {"type": "array", "items": {"type": "integer"}}}, [[1], [2]]),
-        ({"type": "array", "prefixItems": [{"type": "string"}], "items": False}, ["x"]),
-        ({"type": "array", "items": {"oneOf": [{"type": "string"}, {"type": "integer"}]}}, ["x", 1]),
-        ({"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}, ["x"]),
-        ({"anyOf": [an_object(["x"], x={"type": "string"}), {"type": "null"}]}, {"x": "y"}),
-        (an_object(b=an_object(c=an_object(d=an_object(e={"type": "string"})))), {"b": {"c": {"d": {"e": "x"}}}}),
-        ({"allOf": [an_object(x={"type": "string"}), an_object(y={"type": "integer"})]}, {"x": "y", "y": 1}),
-    ],
-)  # fmt: skip
-def test_lists_unions_and_deep_objects_are_never_json(spec, value):
-    """Nor what was not given of them."""
-    assert not [label for label in elements({"a": value}, an_object(a=spec)) if "JSON" in label]
-    assert not [label for label in elements({}, an_object(a=spec)) if "JSON" in label]
 
 
 def test_the_default_of_the_tool_stands_below_the_input():

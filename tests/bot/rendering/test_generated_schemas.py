@@ -12,9 +12,8 @@ from pydantic import AnyUrl, BaseModel, Field, create_model
 from bot.domain.drafts import Draft, Raw
 from bot.domain.schemas import fits_schema, fitting, flatten
 from bot.rendering.modal.argument_form import Edited, Errors, Form, Unchanged, form_of
-from bot.rendering.modal.field_types import LEAVE_OUT
-from bot.rendering.modal.form_tree import held, inputs_in, rows_in
-from bot.rendering.modal.inputs import BOXES
+from bot.rendering.modal.field_types import BOXES, LEAVE_OUT, ROWS
+from bot.rendering.modal.form_tree import all_in, held, inputs_in
 from tests.bot.rendering.filling import filled_in
 from tests.support.properties import bounded
 
@@ -295,4 +294,4 @@ def _empty(form: Form) -> set[str]:
     fields = {
         each.block_id for each in inputs_in(form.root) if held(each, form.draft) in (None, "", [], LEAVE_OUT)
     }
-    return fields | {rows.block_id for rows in rows_in(form.root) if not rows.rows}
+    return fields | {part.block_id for part in all_in(form.root) if part.kind == ROWS and not part.inner}

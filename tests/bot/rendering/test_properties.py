@@ -31,6 +31,7 @@ from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import plan_parts
 from bot.rendering.modal.argument_form import Unchanged
 from bot.rendering.modal.editing import render_edit_view
+from bot.rendering.modal.field_types import BARE, BOXES, EMPTY
 from bot.rendering.modal.forms import (
     render_confirm_view,
     render_hand_over_view,
@@ -38,7 +39,6 @@ from bot.rendering.modal.forms import (
     render_reject_view,
     render_respond_view,
 )
-from bot.rendering.modal.inputs import BARE, BOXES, EMPTY
 from bot.rendering.modal.questions import TYPED
 from bot.rendering.modal.reading import render_reading_view
 from bot.rendering.pages import measure, pages_of
