@@ -76,12 +76,9 @@ def literal_within(
     text: str,
     room: int,
     draw: Callable[[str, str], Block] = literal,
-    end: Callable[[str, int], str] | None = None,
+    end: str = "",
 ) -> Block:
-    """Words of others in a block of at most so much JSON (300 or more). A longer text is cut, and says so at its end.
-
-    Where `end` is given, it writes that end, as `clip` says.
-    """
+    """Words of others in a block of at most so much JSON (300 or more). A longer text is cut, and says so at its end."""
     # JSON takes no fewer characters than its text.
     block = draw(block_id, clip(text, room, end))
     size = room

@@ -16,7 +16,7 @@ from bot.domain.admission import Terms
 from bot.domain.masking import Unshown, secrets_of
 from bot.domain.options import OPTIONS, TEXTS, options_of, question_args, question_name
 from bot.domain.subject import unexpected
-from bot.rendering.arguments import Argument, argument_lines, arguments_of, count_shown
+from bot.rendering.arguments import Argument, argument_lines, arguments_of
 from bot.rendering.blocks import (
     Block,
     boxed,
@@ -173,19 +173,6 @@ def _longest(action: Action) -> tuple[str, int]:
     return (longest, sizes[longest]) if sizes[longest] * 2 > total else ("", total)
 
 
-def _beginning(block_id: str, action: Action) -> Block:
-    """Draw the beginning of long arguments. What is missing is counted like what there is: as the agent wrote it."""
-    longest, size = _longest(action)
-    is_text = isinstance(action.shown(on_card=True).get(longest), str)
-
-    def end(kept: str, _: int) -> str:
-        shown = count_shown(kept, longest) if is_text else 0
-        # Of other values, the sentence below says how much there is.
-        return in_text.more_characters(size - shown) if 0 < shown < size else in_text.MORE
-
-    return literal_within(block_id, arguments_text(action), _HEAD, end=end)
-
-
 def _characters(value: Any) -> int:
     if isinstance(value, Unshown):
         return 0
@@ -239,7 +226,8 @@ def _call(action: Action, held: frozenset[str]) -> str:
     if _is_cut(action):
         longest, size = _longest(action)
         how_long = on_action.only_the_beginning(size, code_span(longest) if longest else "")
-        blocks += [_beginning(f"{at}:arguments", action), context(f"{at}:unread", how_long)]
+        beginning = literal_within(f"{at}:arguments", arguments_text(action), _HEAD, end=in_text.MORE)
+        blocks += [beginning, context(f"{at}:unread", how_long)]
     else:
         blocks += _arguments_blocks(at, action, held)
     if said := care_words(action):

@@ -6,7 +6,6 @@ from bot.sentences.words import when
 
 # --- The call -----------------------------------------------------------------------------------------------------------
 
-UNUSUAL_NAME = "(unusual name)"
 READ_FIRST = "To approve or edit, read all of it first."
 TO_BE_READ = "to be read first"
 HIGH_RISK = "⚠️ *High risk*"
@@ -123,14 +122,15 @@ def decided(decision: str, *, is_void: bool, for_run: bool) -> str:
     return (_VOID if is_void else _DONE).get(decision, "Decided otherwise") + later
 
 
-def rejected_in_silence(votes: str) -> str:
-    """Say that the deadline rejected an action."""
-    return f"Expired, so rejected: {votes or 'nobody decided'}"
+TOO_FEW_VOTES = "too few people voted"
 
 
-def not_decided(votes: str) -> str:
-    """Say that the deadline came before a decision."""
-    return f"Not decided in time: {votes}" if votes else "Not decided in time"
+def rejected_in_silence(*, has_votes: bool) -> str:
+    return f"Expired, so rejected: {TOO_FEW_VOTES if has_votes else 'nobody decided'}"
+
+
+def not_decided(*, has_votes: bool) -> str:
+    return f"Not decided in time{f': {TOO_FEW_VOTES}' if has_votes else ''}"
 
 
 def outcome(status: str, people: str, at: datetime) -> str:
@@ -164,16 +164,8 @@ _VOTED_OTHERWISE = {
     "edit": "want another change",
     "respond": "gave another answer",
 }
-_VOTES = {
-    "approve": "approvals",
-    "edit": "approvals with the same changes",
-    "reject": "rejections",
-    "respond": "with the same answer",
-    "proposal": "agreed to the change",
-}
 voted = "*{}*: {}".format
 other_proposals = "and {} other proposals".format
-other_votes = "{} other votes".format
 waiting_for = "{} · waiting for {}".format
 and_agrees = "{} and agrees".format
 agreed = "{} · *{}*: {}".format
@@ -189,11 +181,6 @@ def tally(kind: str, count: int, needed: int, *, beside_change: bool) -> str:
     """Say how many people say the same, of how many it takes: 1 of 2 approved, as asked where the card shows a change."""
     voted = _VOTED_OTHERWISE if beside_change else _VOTED
     return f"{count} of {needed} {voted.get(kind, 'decided')}"
-
-
-def votes(kind: str, count: int, needed: int) -> str:
-    """Say how far people came who were too few: 1 of 2 approvals."""
-    return f"{count} of {needed} {_VOTES.get(kind, 'votes')}"
 
 
 def did(person: str, decision: str) -> str:

@@ -142,12 +142,7 @@ VERIFIED_AGENT = "verified agent"
 REQUESTER_UNKNOWN = "*requester unknown*"
 FOR_PERSON_ABOVE = "for the person named on the card above"
 SEVERAL_DECIDE = "the people named at each call decide"
-DECIDED_AS_PROPOSED = "as proposed, the people that each proposal names decide"
 on_behalf_of = "for {}".format
-decide = "{} decide".format
-as_asked = "as asked, {}".format
-as_asked_elsewhere = "as asked, the people named in {} decide".format
-"""Say that others decide a call as it was asked."""
 
 
 def asked_by(agent: str, requester: str = "", *, verified: bool = False) -> str:
@@ -192,25 +187,14 @@ def decides(people: str, needed: int, rejecting: int) -> str:
     return f"{who}, {rejecting} to reject" if rejecting > 1 else who
 
 
-def as_proposed(person: str, index: int | None, decides: str) -> str:
-    """Say who may decide what somebody proposes; with the index of its call where a card has several."""
-    return f"{f'call {index + 1} ' if index is not None else ''}as {person} proposes, {decides}"
-
-
 def also_asked_in(places: Sequence[str], others: int) -> str:
     """Say where else the same actions are asked."""
     return f"also asked in {', '.join(places)}{more(others)}"
 
 
-def person_decides(person: str, indices: Sequence[int]) -> str:
-    """Say which actions somebody decides."""
-    return f"{person} ({few_numbers(indices)})"
-
-
 # --- Its messages -------------------------------------------------------------------------------------------------------
 
 part_for = "{}. Asked by {}.".format
-in_part = "part {}".format
 
 
 def asks(title: str, *more: str) -> str:

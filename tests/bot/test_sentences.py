@@ -107,8 +107,7 @@ BUTTONS = [found for found in vars(buttons).values() if isinstance(found, Button
 def test_a_primary_button_has_at_most_24_characters():
     """Three buttons stand side by side on a phone."""
     assert on_button.LABELS.keys() == {button.verb for button in BUTTONS}
-    voted = ("agree", "approve", "confirm")
-    others = [on_button.OPEN, *(on_button.beside_proposal(verb, "", "", answers=True) for verb in voted)]
+    others = [on_button.OPEN, on_button.AGREE_TO_ANSWER, *on_button.AS_ASKED.values()]
     some = [range(49), range(0, 50, 2), range(0, 8, 2)]
     verbs = (in_form.APPROVE, in_form.AGREE_TO, in_form.REJECT)
     several = [on_card.several(verb, found, 50) for verb in verbs for found in (range(50), *some)]

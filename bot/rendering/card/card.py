@@ -27,14 +27,18 @@ from bot.rendering.card.bulk import bulk_blocks
 from bot.rendering.card.folded import has_line
 from bot.rendering.card.header import blocks_above, blocks_below, line_of_part, push_text
 from bot.rendering.card.layout import BUDGET, OUTCOME_TEXT
-from bot.rendering.card.outcomes import folded_text, is_edited, outcome_text
+from bot.rendering.card.outcomes import folded_text, is_edited, outcome_text, status_of
 from bot.rendering.card.ran import is_told_in_thread, thread_blocks, thread_text
 from bot.rendering.card.rows import action_blocks
-from bot.rendering.card.summary import summary_blocks
 from bot.rendering.card.thread import remark_text, standing_blocks, standing_text, told_blocks, told_text
 from bot.rendering.card.title import about
 from bot.rendering.card.votes import is_alone, with_proposal
-from bot.sentences import on_card
+from bot.rendering.subject import subject
+from bot.sentences import on_action, on_button, on_card
+from bot.text.set_apart import cut
+
+_ABOUT, _LINE = 36, 80
+"""Units of the values of a call in the list of many, and of its whole line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +117,7 @@ def _render_place(state: Approval, id: MessageId, place: Place) -> Part:
     room = [*frame, *bulk]
     calls = [state.actions[index] for index in place.actions]
     if place.parts:
-        drawn = summary_blocks(state, place, BUDGET - json_size(room))
+        drawn = _summary(state, place, BUDGET - json_size(room))
     elif place.rows:
         is_untouched = all(state.is_open_at(index) for index in place.actions)
         drawn = rows_blocks(calls) if is_untouched else decided_rows_blocks(state, calls)
@@ -122,6 +126,20 @@ def _render_place(state: Approval, id: MessageId, place: Place) -> Part:
         drawn = _filled(state, place, place.actions, room)
     blocks = [*frame, *drawn, *bulk]
     return Part(id, place.channel, place.thread_ts, None, text, blocks, () if place.parts else place.actions)
+
+
+def _summary(state: Approval, place: Place, room: int) -> list[Block]:
+    """Say where the calls are that one message cannot show, and list what each is about and how it stands."""
+    calls = [state.actions[index] for index in place.actions]
+    review = on_button.OPEN if sum(map(state.is_open_at, place.actions)) > 1 else ""
+    where = context("summary:where", on_card.too_long(len(calls), len(place.parts), review))
+    lines = []
+    for call in calls:
+        unread = on_action.TO_BE_READ if call.must_read else ""
+        stands = unread if state.is_open_at(call.index) else status_of(state, call)
+        about = cut(subject(call, _ABOUT), _LINE)
+        lines.append(f"{call.number:>2}  {', '.join(filter(None, [about, stands]))}")
+    return [where, literal_within("summary", "\n".join(lines), room - json_size(where))]
 
 
 def _render_part(state: Approval, id: MessageId, place: Place) -> Part:

@@ -23,10 +23,9 @@ from bot.rendering.card.votes import (
     named_only,
     on_call,
     proposal_deciders,
-    votes_text,
 )
 from bot.rendering.cautions import caution_blocks
-from bot.sentences import on_card, words
+from bot.sentences import on_action, on_card, words
 from bot.text.literal import visible, without_marks
 from bot.text.set_apart import mrkdwn_line
 
@@ -34,8 +33,6 @@ _CONTEXT = 1_000
 _REASON = 700
 _SHOWN_APPROVERS = 8
 _SHOWN_PLACES = 4
-# The people who decide different actions of a card in parts.
-_CALLED_ONCE = 20
 
 
 def agent_blocks(interrupt: Interrupt, secrets: Sequence[str]) -> list[Block]:
@@ -178,9 +175,8 @@ def _open_line(state: Approval, place: Place) -> str:
     for_whom = [on_card.on_behalf_of(named)] if named else []
     if not state.requested_by:
         for_whom = [on_card.REQUESTER_UNKNOWN]
-    deciders = _deciders(state, place)
-    unless = on_card.UNLESS_THEY_DO if len(deciders) == 1 and _needed(state, place) == 1 else ""
-    said = [*for_whom, *deciders, _until(state, place.actions, unless)]
+    unless = on_card.UNLESS_THEY_DO if _needed(state, place) == 1 else ""
+    said = [*for_whom, _deciders(state, place), _until(state, place.actions, unless)]
     others = [each for each in state.places.values() if each != place and {*each.actions} & {*place.actions}]
     if others:
         names = list(dict.fromkeys(words.place_name(other.channel) for other in others[:_SHOWN_PLACES]))
@@ -213,10 +209,9 @@ def _expired(state: Approval, place: Place) -> str:
         return on_card.so_far(decided, total) if decided < total else on_card.DECIDED_HERE_ONLY
     if silent:
         return on_card.NOBODY_OBJECTED
-    votes = [text for index in place.actions if (text := votes_text(state.actions[index]))]
-    if not votes:
-        return on_card.nobody_decided(state.deadline)
-    return votes[0] if total == 1 else on_card.so_far(0, total)
+    if any(state.actions[index].votes for index in place.actions):
+        return on_action.TOO_FEW_VOTES
+    return on_card.nobody_decided(state.deadline)
 
 
 def line_of_part(state: Approval, shown: Iterable[int]) -> list[str]:
@@ -237,26 +232,17 @@ def _until(state: Approval, indices: Sequence[int], unless: str = "") -> str:
     return on_card.at_deadline(at, state.at_deadline(indices), unless or on_card.UNLESS_DECIDED)
 
 
-def _deciders(state: Approval, place: Place) -> list[str]:
-    """Say who decides the calls as they were asked, and who decides what somebody proposes instead."""
-    stricter = [
-        (index, proposal)
-        for index in place.actions
-        if state.is_open_at(index) and (proposal := state.proposals.get(index))
-    ]
-    asked = _who_decides(state, place)
-    if not stricter:
-        return [asked]
-    if len(stricter) > 1:
-        return [on_card.as_asked(asked), on_card.DECIDED_AS_PROPOSED]
-    (index, proposal), *_ = stricter
+def _deciders(state: Approval, place: Place) -> str:
+    """Say who decides the calls as they were asked; where changes were asked, who decides these."""
+    open_calls = [index for index in place.actions if state.is_open_at(index)]
+    proposals = [state.proposals[index] for index in open_calls if index in state.proposals]
+    if not (place.proposed and proposals):
+        return _who_decides(state, place)
+    if len(proposals) > 1:
+        return on_card.SEVERAL_DECIDE
+    (proposal,) = proposals
     names = proposal_deciders(state, proposal, at_most=_SHOWN_APPROVERS)
-    decides = on_card.decides(names, proposal.terms.quorum, proposal.terms.reject_quorum)
-    proposed = on_card.as_proposed(mention(proposal.by), index if len(place.actions) > 1 else None, decides)
-    if place.proposed:
-        # The people who decide the call itself were mentioned where it was asked.
-        return [proposed, on_card.as_asked_elsewhere(home(state, index))]
-    return [on_card.as_asked(asked), proposed]
+    return on_card.decides(names, proposal.terms.quorum, proposal.terms.reject_quorum)
 
 
 def _needed(state: Approval, place: Place) -> int:
@@ -268,26 +254,15 @@ def _needed(state: Approval, place: Place) -> int:
 def _who_decides(state: Approval, place: Place) -> str:
     first, quiet = place.actions[0], named_only(state.admission, place.actions)
     terms = [state.admission.terms[index] for index in place.actions]
-    if not is_mixed(state.admission, place):
-        needed = _needed(state, place)
-        names = approver_names(
-            may_approve(state, terms[0]),
-            at_most=_SHOWN_APPROVERS,
-            channel=home(state, first),
-            named_only=quiet,
-            on_call=on_call(state.admission, place.actions),
-            together=needed > 1,
-        )
-        return on_card.decides(names, needed, max(own.reject_quorum for own in terms))
-    if not place.parts:
+    if is_mixed(state.admission, place):
         return on_card.SEVERAL_DECIDE
-    found: dict[str, list[int]] = {}
-    for index in place.actions:
-        for approver in dict.fromkeys(may_approve(state, state.admission.terms[index])):
-            found.setdefault(approver, []).append(index)
-    channel, shares = home(state, first), []
-    for name, indices in found.items():
-        known = on_call(state.admission, indices)
-        person = approver_names([name], at_most=1, channel=channel, named_only=quiet, on_call=known)
-        shares.append(on_card.person_decides(person, indices))
-    return on_card.decide(words.and_more(shares, _CALLED_ONCE))
+    needed = _needed(state, place)
+    names = approver_names(
+        may_approve(state, terms[0]),
+        at_most=_SHOWN_APPROVERS,
+        channel=home(state, first),
+        named_only=quiet,
+        on_call=on_call(state.admission, place.actions),
+        together=needed > 1,
+    )
+    return on_card.decides(names, needed, max(own.reject_quorum for own in terms))

@@ -16,6 +16,7 @@ from bot.rendering.card.batch import is_batch, rows_blocks
 from bot.rendering.card.folded import decided_size
 from bot.rendering.card.header import agent_blocks
 from bot.rendering.card.rows import AGAIN_SIZE
+from bot.rendering.card.votes import added_by_steps, is_mixed
 from bot.rendering.pages import measure
 
 BUDGET = 9_500
@@ -57,24 +58,10 @@ def _divided(interrupt: Interrupt, admission: Admission, place: Place, calls: Se
     return place.model_copy(update={"parts": plan_parts(interrupt, here, mixed=mixed, timed=timed)})
 
 
-def is_mixed(admission: Admission, place: Place) -> bool:
-    """Tell whether different people decide the actions of a place, now or after a step."""
-    deciders = {
-        (admission.terms[index].approvers, _added_by_steps(admission, index)) for index in place.actions
-    }
-    return len(deciders) > 1
-
-
 def is_timed(admission: Admission, place: Place) -> bool:
     """Tell whether a card shows something about its time besides the deadline."""
-    escalates = any(_added_by_steps(admission, index) is not None for index in place.actions)
+    escalates = any(added_by_steps(admission, index) is not None for index in place.actions)
     return bool(place.assign or admission.extension or escalates)
-
-
-def _added_by_steps(admission: Admission, index: int) -> tuple[str, ...] | None:
-    """Name who decides an action after a step as well; `None` without one."""
-    steps = (step for step in admission.steps if step.kind == "escalate" and index in step.actions)
-    return next((step.approvers for step in steps), None)
 
 
 def fit_rows(interrupt: Interrupt, calls: Sequence[Action], *, timed: bool) -> bool:

@@ -11,7 +11,7 @@ from bot.domain.masking import hide
 from bot.domain.mentions import approver_names
 from bot.rendering.arguments import change_lines
 from bot.rendering.card.folded import pairs_of
-from bot.rendering.card.votes import is_alone, votes_text
+from bot.rendering.card.votes import is_alone
 from bot.rendering.cautions import caution_lines
 from bot.sentences import on_action, on_card, words
 from bot.text.literal import visible
@@ -37,9 +37,9 @@ def status_of(state: Approval, action: Action) -> str:
             return on_action.REFUSED
         # Silence rejects wherever the agent accepts that, even if the policy offers no button for it.
         case "expired" if not state.raises_at_deadline and "reject" in asked.allowed_decisions:
-            return on_action.rejected_in_silence(votes_text(action))
+            return on_action.rejected_in_silence(has_votes=bool(action.votes))
         case _:
-            return on_action.not_decided(votes_text(action))
+            return on_action.not_decided(has_votes=bool(action.votes))
 
 
 def mark_of(state: Approval, action: Action) -> str:

@@ -54,8 +54,7 @@ def held_in_title(state: Approval, action: Action) -> frozenset[str]:
 def words_while_open(state: Approval, action: Action) -> list[str]:
     """Say who decides this action, where others decide the rest, who has voted, and what silence does."""
     place, said = state.place_of(action.index), []
-    # In a card of several parts, the card itself has mentioned everybody.
-    if not place.parts and is_mixed(state.admission, place):
+    if is_mixed(state.admission, place):
         terms, channel = state.admission.terms[action.index], home(state, action.index)
         quiet, known = terms.named_only, terms.on_call
         people = may_approve(state, terms)

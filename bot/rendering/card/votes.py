@@ -55,8 +55,17 @@ def may_approve(state: Approval, terms: Terms) -> tuple[str, ...]:
 
 
 def is_mixed(admission: Admission, place: Place) -> bool:
-    """Tell whether the actions of a place are decided by different people."""
-    return len({admission.terms[index].approvers for index in place.actions}) > 1
+    """Tell whether different people decide the actions of a place, now or after a step."""
+    deciders = {
+        (admission.terms[index].approvers, added_by_steps(admission, index)) for index in place.actions
+    }
+    return len(deciders) > 1
+
+
+def added_by_steps(admission: Admission, index: int) -> tuple[str, ...] | None:
+    """Name who decides an action after a step as well; `None` without one."""
+    steps = (step for step in admission.steps if step.kind == "escalate" and index in step.actions)
+    return next((step.approvers for step in steps), None)
 
 
 def is_alone(place: Place) -> bool:
@@ -116,17 +125,6 @@ def tally(action: Action, position: str) -> str:
     count, needed = len(action.voters(position)), action.needed(position)
     is_beside = found is not None and found.position != position
     return on_action.tally(kind, count, needed, beside_change=is_beside)
-
-
-def votes_text(action: Action) -> str:
-    """Say how many of the people who were needed have voted: 1 of 2 approvals. Empty where nobody voted."""
-    positions = list(dict.fromkeys(vote.position for vote in action.votes))
-    said = [
-        on_action.votes(kind_of(position), len(action.voters(position)), action.needed(position))
-        for position in positions[:_SHOWN_POSITIONS]
-    ]
-    more = len(positions) - _SHOWN_POSITIONS
-    return ", ".join([*said, *([on_action.other_votes(more)] if more > 0 else [])])
 
 
 def proposal_text(action: Action) -> str:

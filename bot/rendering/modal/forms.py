@@ -18,16 +18,12 @@ from bot.rendering.buttons import (
     CONFIRM,
     FOR_RUN,
     HAND_OVER,
-    IN_SIGHT,
-    MORE,
     NOTE,
     REJECT,
     REJECT_ALL,
     RESPOND,
     STANDING,
     Button,
-    buttons_behind,
-    value_of,
 )
 from bot.rendering.calls import arguments_text, call_blocks, title_blocks
 from bot.rendering.card.thread import given_words, name_blocks, revoke_button, used_words
@@ -113,14 +109,6 @@ def _approving(state: Approval, button: Button, index: int, about: str, asked: l
     said = [section("about", about)] if about else []
     blocks = [*title_blocks(action), *said, *_whole_call_blocks(action), *approval_inputs(action), *asked]
     return call_view(state, button, index, in_form.APPROVE, blocks, approve_label(action))
-
-
-def render_more_view(state: Approval, index: int) -> Block:
-    """Draw the buttons of an action that its card has no room for."""
-    action = state.actions[index]
-    behind = buttons_behind(action, value_of(state, [index]))
-    rows = [actions(f"more:{at}", behind[at : at + IN_SIGHT]) for at in range(0, len(behind), IN_SIGHT)]
-    return call_view(state, MORE, index, "", [*which_call_blocks(action), *rows])
 
 
 def render_changes_view(state: Approval, index: int) -> Block:

@@ -15,7 +15,6 @@ from bot.rendering.buttons import APPROVE, OF_ACTION, button_blocks
 from bot.rendering.card.card import render_card
 from bot.rendering.modal.forms import (
     render_for_run_view,
-    render_more_view,
     render_note_view,
     render_reject_view,
     render_respond_view,
@@ -65,7 +64,7 @@ FROM_NOW_ON = {"risk": "low", "standing": StandingLimits()}
         (an_action(), {"decisions": ("reject",)}, "reject changes"),
         (an_action(), {"risk": "high"}, "confirm edit reject respond changes"),
         (an_action(), FROM_NOW_ON, "approve edit reject respond changes approve_note sticky"),
-        (an_action(allow_always=True), FROM_NOW_ON, "approve edit reject respond changes approve_note sticky for_run"),
+        (an_action(allow_always=True), FROM_NOW_ON, "approve edit reject respond changes approve_note sticky"),
         (an_action(), SEEN_BY_DANA, "agree approve reject respond changes approve_note edit"),
         (an_action("sql", LONG), {}, "read reject respond changes"),
     ],
@@ -184,34 +183,6 @@ def test_only_buttons_that_open_something_can_be_in_a_menu():
     for fields in ({}, FROM_NOW_ON):
         state = asked(an_action(allow_always=True), **fields)
         assert "approve:0" in [found["action_id"] for found in drawn(state)]
-
-
-@pytest.mark.parametrize("length", [73, 130, 400])
-def test_a_record_with_a_long_id_opens_a_view_instead_of_a_menu(length: int):
-    """A choice carries at most 150 characters, and a button 2,000."""
-    long_id = "b" * length
-    state = asked(an_action(allow_always=True), **FROM_NOW_ON)
-
-    blocks = button_blocks(state.actions[0], long_id)
-
-    *_, last = in_sight(blocks)
-    assert last["type"] == ("overflow" if length < 150 else "button")
-    assert_slack_takes_message("x", blocks)
-
-
-def test_more_choices_than_a_menu_takes_are_in_a_view(monkeypatch):
-    """The card then has a button More…, and its view has every button that is not in sight."""
-    monkeypatch.setattr("bot.rendering.buttons.IN_MENU", 2)
-    state = asked(an_action("pay", allow_always=True), **FROM_NOW_ON)
-
-    *_, more = drawn(state)
-    view = render_more_view(state, 0)
-
-    assert (more["action_id"], more["text"]["text"]) == ("more:0", "More…")
-    assert_slack_takes_view(view)
-    verbs = ["respond", "changes", "approve_note", "sticky", "for_run"]
-    assert [found["action_id"] for found in buttons(view)] == [f"{verb}:0" for verb in verbs]
-    assert 'pay "dana@example.com"' in shown(view)
 
 
 # --- What Slack asks before a call is approved --------------------------------------------------------------------------
