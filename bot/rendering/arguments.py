@@ -126,17 +126,14 @@ def _list_on_a_line(values: list[Any]) -> str:
 
 
 def argument_lines(args: dict[str, Any]) -> list[str]:
-    """Write arguments as lines."""
     return _wrapped(_object(args, "")) or [in_text.NO_ARGUMENTS]
 
 
 def value_lines(value: Any) -> list[str]:
-    """Write one value as lines."""
     return _wrapped(_value(value, ""))
 
 
 def text_lines(text: str) -> list[str]:
-    """Write free text as lines behind a bar."""
     return _wrapped(_text(text, ""))
 
 
@@ -221,7 +218,6 @@ def _wrap(indent: str, text: str) -> Iterator[str]:
 
 
 def same_word() -> str:
-    """Begin a line that goes on in the middle of a word."""
     return f"↪↪ {in_text.SAME_WORD} "
 
 

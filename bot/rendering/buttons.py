@@ -34,11 +34,9 @@ class Button:
     decision: str = ""
     """Which decision it leads to, at once or at the end of its form."""
     says: str = ""
-    """Instead of its own label."""
 
     @property
     def label(self) -> str:
-        """What it says."""
         return self.says or on_button.LABELS[self.verb]
 
     def drawn(
@@ -50,15 +48,6 @@ class Button:
         says: str | None = None,
         asks: Block | None = None,
     ) -> Block:
-        """Draw it.
-
-        Args:
-            subject: What it is about, as its scope says: an index, the number of a place, `<place>.<part>`, …
-            value: What it carries, by `value_of`.
-            label: Instead of its own.
-            says: What a screen reader says.
-            asks: The question that comes before the click.
-        """
         name, text = action_id(self.verb, subject), label or self.label
         return block_button(name, text, value, style=self.style, says=says, asks=asks)
 
@@ -184,7 +173,6 @@ def value_of(state: Approval, indices: Iterable[int], *shown: object, named: Ite
 
 
 def value_within(state: Approval) -> str:
-    """Write what a button of a view carries: what it asks is in the view."""
     return button_value(state.id)
 
 

@@ -17,7 +17,6 @@ _MOST = 100
 
 
 def becomes(old: Sequence[Block], new: Sequence[Block]) -> list[Block]:
-    """Draw a value as it was and as it becomes."""
     struck, bold = (
         [{**leaf, "style": {**leaf.get("style", {}), style: True}} for leaf in value]
         for value, style in ((old, "strike"), (new, "bold"))

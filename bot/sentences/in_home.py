@@ -24,7 +24,6 @@ EMPTY: Mapping[str, str] = {
 LAST_PAGE = "There is nothing more on this page."
 FURTHER = "Next page"
 FROM_START = "First page"
-ALL_AGENTS, ALL_TOOLS = "All agents", "All tools"
 more = "{} more are not shown: revoke some of these first.".format
 given_in = "Given in {}.".format
 
@@ -38,10 +37,8 @@ def waiting(count: int, first: str, *, is_first: bool, has_more: bool) -> str:
 
 
 def until(deadline: datetime, now: datetime) -> str:
-    """Say until when a call can be decided."""
     return f"until {by(deadline, now)}"
 
 
 def approved_at(deadline: datetime, now: datetime) -> str:
-    """Say until when somebody can object to a call."""
     return f"*approved at {by(deadline, now)} if nobody decides*"

@@ -38,5 +38,4 @@ OPEN = "Open…"
 
 
 def all_labels() -> list[str]:
-    """Give how each of our buttons begins."""
     return [*LABELS.values(), OTHER_ANSWER, OPEN, "Agree", "Confirm"]

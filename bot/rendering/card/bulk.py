@@ -15,7 +15,7 @@ from bot.rendering.card.rows import held_in_title
 from bot.rendering.card.votes import is_alone
 from bot.rendering.cautions import misleads
 from bot.rendering.subject import subject_of
-from bot.sentences import in_form, in_text, on_action, on_button, on_card
+from bot.sentences import in_form, in_text, on_action, on_button, on_card, words
 from bot.text.literal import clip, units
 
 _IN_SIGHT = 5
@@ -56,7 +56,6 @@ def bulk_blocks(state: Approval, part: MessageId) -> list[Block]:
 
 
 def _details(state: Approval, part: MessageId, shown: Sequence[int]) -> list[Block]:
-    """Draw the button that shows what a message with decided calls leaves out."""
     calls = [state.actions[index] for index in shown]
     if is_alone(state.places[part.place]):
         held = held_in_title(state, calls[0])
@@ -127,7 +126,7 @@ def _not_approved_words(state: Approval, still: Sequence[int], *, has_buttons: b
     asking = [each.index for each in left if each.allows("respond") and not (has_buttons and _has_own(each))]
     others = [each.index for each in left if not each.allows("respond")]
     said = [on_card.questions(asking, on_button.OPEN)] if asking else []
-    return [*said, on_card.not_to_be_approved(others)] if others else said
+    return [*said, on_card.not_to_be_approved(words.numbers(others))] if others else said
 
 
 def _confirm(state: Approval, ready: Sequence[int], still: Sequence[int]) -> Block:

@@ -68,7 +68,6 @@ def render_card(state: Approval) -> tuple[Part, ...]:
 
 
 def messages_of(state: Approval) -> Iterator[MessageId]:
-    """Name the messages of an interrupt's card."""
     for number, place in state.places.items():
         card = MessageId(number)
         yield card
@@ -87,7 +86,6 @@ def messages_of(state: Approval) -> Iterator[MessageId]:
 
 
 def render_message(state: Approval, id: MessageId) -> Part:
-    """Draw one message of an interrupt's card."""
     if id.kind == "told" and (told := state.told):
         text, blocks = told_text(state, told), told_blocks(state, told)
         return Part(id, told.channel, told.thread_ts, None, text, blocks, ())

@@ -46,7 +46,6 @@ class Pair:
 
     @property
     def is_short(self) -> bool:
-        """Whether both stand on the line."""
         return all(each is None or each.is_short for each in (self.old, self.new))
 
 
@@ -61,7 +60,6 @@ def has_line(action: Action) -> bool:
 
 
 def has_details(action: Action, held: frozenset[str]) -> bool:
-    """Whether a folded call leaves something out."""
     return bool(action.must_read or action.description or _folded(action, held)[2])
 
 
@@ -141,7 +139,6 @@ def _length(pair: Pair) -> int:
 
 
 def change_of(pair: Pair) -> list[Block]:
-    """Draw a value: as it is, or as it was and as it became."""
     if pair.old is None or pair.new is None:
         added, removed = pair.new, pair.old
         if added:

@@ -8,7 +8,7 @@ from agent_adapter.contract.record import EXPIRED
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.masking import scrub, scrub_all
-from bot.domain.mentions import approver_names, mention
+from bot.domain.mentions import mention
 from bot.domain.person import is_person
 from bot.rendering.arguments import argument_lines
 from bot.rendering.blocks import Block, context, header, literal_within, quote, section
@@ -16,12 +16,11 @@ from bot.rendering.card.outcomes import common_outcome, not_run_words, outcome_l
 from bot.rendering.card.ran import all_reported_at, ran_blocks
 from bot.rendering.card.title import alarm_text, how, long_title, title
 from bot.rendering.card.votes import (
+    deciders,
     home,
     is_alone,
     is_mixed,
     may_approve,
-    named_only,
-    on_call,
     proposal_deciders,
 )
 from bot.rendering.cautions import caution_blocks
@@ -56,7 +55,6 @@ def agent_blocks(interrupt: Interrupt, secrets: Sequence[str]) -> list[Block]:
 
 
 def all_reported(state: Approval) -> bool:
-    """Whether the outcome of every call that runs is known."""
     runs = state.running(range(len(state.recorded)))
     return bool(runs) and all(index in state.outcomes for index in runs)
 
@@ -84,7 +82,7 @@ def blocks_above(state: Approval, number: int) -> list[Block]:
     if found := state.assignment_at(number):
         # Nobody looks longer than anybody can decide.
         until = min(found.until, state.deadline)
-        blocks.append(context("looking", on_card.looking(mention(found.user), until)))
+        blocks.append(context("looking", on_card.looking(mention(found.user), words.when(until))))
     return [*blocks, *agent_blocks(state.interrupt, state.actions[0].secrets)]
 
 
@@ -109,7 +107,6 @@ def push_text(state: Approval, place: Place) -> str:
 
 
 def run_words(state: Approval, place: Place) -> list[str]:
-    """Say how the run goes on."""
     if state.is_open:
         return [on_card.WAITING_FOR_OTHERS]
     if state.unused:
@@ -120,7 +117,7 @@ def run_words(state: Approval, place: Place) -> list[str]:
             return [on_card.RUN_FAILED]
         return not_run_words(state, place) or [on_card.RESUMED]
     if reported_at:
-        return [on_card.all_reported(reported_at)]
+        return [on_card.all_reported(words.when(reported_at))]
     if state.claim_has_lapsed:
         return [on_card.LAPSED]
     if state.stalled:
@@ -159,14 +156,13 @@ def _line(state: Approval, place: Place) -> str:
 
 
 def _ended_line(state: Approval, place: Place) -> list[str]:
-    """Say how and when the whole of it ended."""
     said = _how_ended(state, place)
-    if state.status == "withdrawn" or said == [on_card.nobody_decided(state.deadline)]:
+    if state.status == "withdrawn" or said == [on_card.nobody_decided(words.by(state.deadline))]:
         # It is said already when that was.
         return said
     if state.status == "expired" and is_alone(place):
         said = [outcome_line(state, state.actions[place.actions[0]])]
-    return [*said, *([on_card.closed(state.settled_at)] if state.settled_at else [])]
+    return [*said, *([on_card.closed(words.when(state.settled_at))] if state.settled_at else [])]
 
 
 def _open_line(state: Approval, place: Place) -> str:
@@ -179,8 +175,8 @@ def _open_line(state: Approval, place: Place) -> str:
     said = [*for_whom, _deciders(state, place), _until(state, place.actions, unless)]
     others = [each for each in state.places.values() if each != place and {*each.actions} & {*place.actions}]
     if others:
-        names = list(dict.fromkeys(words.place_name(other.channel) for other in others[:_SHOWN_PLACES]))
-        said.append(on_card.also_asked_in(names, len(others) - _SHOWN_PLACES))
+        names = list(dict.fromkeys(words.place_name(other.channel) for other in others))
+        said.append(on_card.also_asked_in(words.and_more(names, _SHOWN_PLACES)))
     said += [on_card.VERIFIED_AGENT] if state.admission.agent_verified else []
     is_high = any(state.actions[index].is_high_risk for index in place.actions if state.is_open_at(index))
     unsigned = [on_card.UNSIGNED] if state.admission.unsigned and is_high else []
@@ -200,7 +196,6 @@ def _how_ended(state: Approval, place: Place) -> list[str]:
 
 
 def _expired(state: Approval, place: Place) -> str:
-    """Say how much people had decided when the time was up, and whether silence approved the rest."""
     recorded = [found for index in place.actions if (found := state.recorded[index])]
     decided = sum(found.decided_by != EXPIRED for found in recorded)
     silent = any(found.decided_by == EXPIRED and found.decision.type == "approve" for found in recorded)
@@ -211,7 +206,7 @@ def _expired(state: Approval, place: Place) -> str:
         return on_card.NOBODY_OBJECTED
     if any(state.actions[index].votes for index in place.actions):
         return on_action.TOO_FEW_VOTES
-    return on_card.nobody_decided(state.deadline)
+    return on_card.nobody_decided(words.by(state.deadline))
 
 
 def line_of_part(state: Approval, shown: Iterable[int]) -> list[str]:
@@ -227,7 +222,6 @@ def line_of_part(state: Approval, shown: Iterable[int]) -> list[str]:
 
 
 def _until(state: Approval, indices: Sequence[int], unless: str = "") -> str:
-    """Say until when these are open, and what the deadline does with what is open then."""
     at = words.clock(state.deadline, state.created_at)
     return on_card.at_deadline(at, state.at_deadline(indices), unless or on_card.UNLESS_DECIDED)
 
@@ -252,17 +246,10 @@ def _needed(state: Approval, place: Place) -> int:
 
 
 def _who_decides(state: Approval, place: Place) -> str:
-    first, quiet = place.actions[0], named_only(state.admission, place.actions)
-    terms = [state.admission.terms[index] for index in place.actions]
     if is_mixed(state.admission, place):
         return on_card.SEVERAL_DECIDE
-    needed = _needed(state, place)
-    names = approver_names(
-        may_approve(state, terms[0]),
-        at_most=_SHOWN_APPROVERS,
-        channel=home(state, first),
-        named_only=quiet,
-        on_call=on_call(state.admission, place.actions),
-        together=needed > 1,
-    )
+    terms = [state.admission.terms[index] for index in place.actions]
+    needed, channel = _needed(state, place), home(state, place.actions[0])
+    people = may_approve(state, terms[0])
+    names = deciders(people, terms, at_most=_SHOWN_APPROVERS, channel=channel, needed=needed)
     return on_card.decides(names, needed, max(own.reject_quorum for own in terms))

@@ -59,7 +59,6 @@ def _divided(interrupt: Interrupt, admission: Admission, place: Place, calls: Se
 
 
 def is_timed(admission: Admission, place: Place) -> bool:
-    """Tell whether a card shows something about its time besides the deadline."""
     escalates = any(added_by_steps(admission, index) is not None for index in place.actions)
     return bool(place.assign or admission.extension or escalates)
 
@@ -78,11 +77,7 @@ def plan_parts(
 ) -> tuple[tuple[int, ...], ...]:
     """Divide the actions of a place into the messages that they take, whatever is decided later: none when one holds all.
 
-    Args:
-        interrupt: What is asked.
-        calls: The actions of this place, as they were asked.
-        mixed: Whether different people decide them, which each action then says.
-        timed: Whether people may say that they look at it, get more time, or be asked elsewhere as well.
+    `mixed`: different people decide them. `timed`: people may look, get more time, or be asked elsewhere as well.
     """
     costs = {call.index: _cost(call, _WHO_DECIDES * mixed) for call in calls}
     frame, blocks = _frame(interrupt, calls, timed=timed)

@@ -18,7 +18,6 @@ from bot.text.literal import visible
 
 
 def status_of(state: Approval, action: Action) -> str:
-    """Give the state of an action in a few words."""
     if action.recorded is not None:
         decision = action.recorded.decision
         if action.recorded.changes:
@@ -77,7 +76,6 @@ def not_run_words(state: Approval, place: Place) -> list[str]:
 
 
 def outcome_text(action: Action) -> str:
-    """Give the text of a decision: what was changed, why it was rejected, what was answered."""
     return _text_of(action, None)
 
 

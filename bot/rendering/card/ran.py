@@ -123,7 +123,6 @@ def _called(state: Approval, place: Place) -> str:
 
 
 def _news(state: Approval, place: Place) -> str:
-    """Say in a few words what became of the calls."""
     runs, found = state.running(place.actions), alarm(state, place)
     is_done = all_reported_at(state, place) and not failed_in(state, place)
     if is_done and len(runs) > 1:
@@ -142,12 +141,10 @@ def _error_line(state: Approval, wrong: Sequence[int], secrets: Sequence[str]) -
 
 
 def outcome_blocks(state: Approval, index: int) -> list[Block]:
-    """Draw what the agent reported of one call; nothing when it reported nothing."""
     return _blocks(state, index, secrets_in(state), 3_000) if index in state.outcomes else []
 
 
 def reported_in(state: Approval, place: Place) -> list[int]:
-    """Give the calls of a place that ran and were reported."""
     return [index for index in state.running(place.actions) if index in state.outcomes]
 
 

@@ -32,12 +32,10 @@ _WORDS = 1_200
 
 
 def call_words(action: Action) -> str:
-    """Write a call's arguments in one line, as people may see them."""
     return clip(one_line("  ".join(argument_lines(action.shown(on_card=True)))), _CALL)
 
 
 def standing_text(state: Approval, index: int) -> str:
-    """Say what was approved for later calls, and how far it is used: bot words only."""
     return without_marks(f"{given_words(state, index)} {used_words(state.standing[index])}")
 
 
@@ -61,7 +59,6 @@ def standing_blocks(state: Approval, index: int) -> list[Block]:
 
 
 def given_words(state: Approval, index: int) -> str:
-    """Say what was approved for later calls, and by whom."""
     approval, action = state.standing[index], state.actions[index]
     terms, name = approval.terms, safe_name(action.request)
     recorded = state.recorded[index]
@@ -77,7 +74,6 @@ def given_words(state: Approval, index: int) -> str:
 
 
 def used_words(approval: StandingApproval) -> str:
-    """Say how far it is used, and whether it has ended."""
     used = in_thread.used(len(approval.uses), approval.terms.uses)
     if (ended := approval.ended) is None:
         return used
@@ -95,7 +91,6 @@ def revoke_button(state: Approval, index: int, *, place: int = 0) -> Block:
 
 
 def told_text(state: Approval, told: Told) -> str:
-    """Say in a notification how it ended."""
     return without_marks(_ended(state, told))
 
 
@@ -112,7 +107,6 @@ def told_blocks(state: Approval, told: Told) -> list[Block]:
 
 
 def _ended(state: Approval, told: Told) -> str:
-    """Say how it ended. An expiry mentions the person, since nobody else does anything about it."""
     # Two places may ask the same.
     titles = dict.fromkeys(
         mrkdwn_line(title(state, place, has_values=False)) for place in state.places.values()

@@ -1,6 +1,6 @@
 """Who may decide, as a card names them; how far their votes are, and what somebody wrote for others to agree with."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from agent_adapter.contract.hitl import EditDecision, RespondDecision
 from bot.domain.action import Action
@@ -8,44 +8,38 @@ from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Approval
 from bot.domain.mentions import approver_names, mention
 from bot.domain.votes import PROPOSAL, Proposal, Written, kind_of
-from bot.rendering.arguments import arguments_of, change_lines
+from bot.rendering.arguments import change_lines
 from bot.rendering.blocks import Block, json_size, literal_within
-from bot.rendering.calls import arguments_as_text, ordered, typing_words
-from bot.rendering.changes import change_of, changes_blocks, changes_written
+from bot.rendering.calls import typing_words
+from bot.rendering.changes import changes_blocks, changes_written
 from bot.sentences import on_action, words
 from bot.text.literal import clip, mrkdwn, one_line, visible
 
 _SHOWN_POSITIONS = 3
-# The JSON characters that a proposal may take, and the least that its text needs.
-_MOST, _LEAST = 1_500, 300
+_MOST = 1_500
+"""The JSON characters that a proposal may take."""
 
 
-def proposal_deciders(state: Approval, proposal: Proposal, *, at_most: int) -> str:
-    """Mention who decides about a proposal."""
-    channel = words.place_name(proposal.channel) if len(state.places) > 1 else ""
-    terms = proposal.terms
+def deciders(
+    people: Sequence[str], terms: Sequence[Terms], *, at_most: int, channel: str = "", needed: int = 1
+) -> str:
+    """Mention these approvers in the way of their terms, as many of them as are needed or one of them."""
+    mentioned = {name for each in terms for name in each.mentioned}
+    named = {entry: name for each in terms for entry, name in each.named_only.items()}
     return approver_names(
-        may_approve(state, terms),
+        people,
         at_most=at_most,
         channel=channel,
-        named_only=terms.named_only,
-        on_call=terms.on_call,
-        together=terms.quorum > 1,
+        named_only={entry: name for entry, name in named.items() if entry not in mentioned},
+        on_call={entry: people for each in terms for entry, people in each.on_call.items()},
+        together=needed > 1,
     )
 
 
-def named_only(admission: Admission, indices: Iterable[int]) -> dict[str, str]:
-    """Give the approvers that none of these actions mentions."""
-    terms = [admission.terms[index] for index in indices]
-    mentioned = {name for each in terms for name in each.mentioned}
-    return {
-        entry: name for each in terms for entry, name in each.named_only.items() if entry not in mentioned
-    }
-
-
-def on_call(admission: Admission, indices: Iterable[int]) -> dict[str, tuple[str, ...]]:
-    """Give who was on call when these actions were asked."""
-    return {entry: people for index in indices for entry, people in admission.terms[index].on_call.items()}
+def proposal_deciders(state: Approval, proposal: Proposal, *, at_most: int) -> str:
+    terms, channel = proposal.terms, words.place_name(proposal.channel) if len(state.places) > 1 else ""
+    people = may_approve(state, terms)
+    return deciders(people, [terms], at_most=at_most, channel=channel, needed=terms.quorum)
 
 
 def may_approve(state: Approval, terms: Terms) -> tuple[str, ...]:
@@ -96,10 +90,10 @@ def vote_words(state: Approval, action: Action) -> list[str]:
     terms = state.admission.terms[action.index]
     left = [name for name in may_approve(state, terms) if name not in voters]
     if left and (others or (found and found.is_vote)):
-        where, quiet = home(state, action.index), terms.named_only
         positions = {vote.position for vote in action.votes}
         missing = min(action.needed(position) - len(action.voters(position)) for position in positions)
-        names = approver_names(left, at_most=3, channel=where, named_only=quiet, together=missing > 1)
+        channel = home(state, action.index)
+        names = deciders(left, [terms], at_most=3, channel=channel, needed=missing)
         lines[-1] = on_action.waiting_for(lines[-1], names)
     if action.stricter and action.proposed.is_high_risk:
         lines.append(typing_words(action.proposed, agree=True))
@@ -120,7 +114,6 @@ def _proposal_line(state: Approval, action: Action, found: Written) -> str:
 
 
 def tally(action: Action, position: str) -> str:
-    """Say how many people say the same, of how many it takes: 1 of 2 approved."""
     kind, found = kind_of(position), action.proposal
     count, needed = len(action.voters(position)), action.needed(position)
     is_beside = found is not None and found.position != position
@@ -140,30 +133,11 @@ def proposal_text(action: Action) -> str:
 
 
 def with_proposal(action: Action, found: Written, blocks: list[Block], room: int) -> list[Block]:
-    """Give the blocks of a call with what somebody proposes: short values in place, all else above the buttons.
-
-    That may add so many JSON characters (300 or more).
-    """
-    at, arguments = f"a:{action.index}", arguments_of(ordered(action))
-    changes, drawn = (
-        changes_written(action, found, on_card=True),
-        arguments_as_text(f"{at}:arguments", arguments),
-    )
-    texts = {each.name: each.text for each in arguments if each.is_short} if drawn in blocks else {}
-    in_place = {
-        each.path: change_of(each) for each in changes if each.line and texts.get(each.path) == each.old[0]
-    }
-    changed = arguments_as_text(f"{at}:arguments", arguments, in_place)
-    more = json_size(changed) - json_size(drawn)
-    if more > room - _LEAST:
-        in_place, changed, more = {}, drawn, 0
-    left = [each for each in changes if each.path not in in_place]
-    found_blocks = [changed if block == drawn else block for block in blocks]
-    if in_place and not left:
-        return found_blocks
-    said, room = changes_blocks(f"{at}:proposal", left) if left else [], min(room - more, _MOST)
+    """Give the blocks of a call with what somebody proposes above the buttons, in so many JSON characters (300 or more)."""
+    at, room = f"a:{action.index}:proposal", min(room, _MOST)
+    changes = changes_written(action, found, on_card=True)
+    said = changes_blocks(at, changes) if changes else []
     if not said or json_size(said) > room:
-        text = "\n".join(line for each in left for line in each.lines) or proposal_text(action)
-        said = [literal_within(f"{at}:proposal", text, room)]
+        said = [literal_within(at, proposal_text(action), room)]
     foot = next((n for n, block in enumerate(blocks) if block["type"] == "actions"), len(blocks))
-    return [*found_blocks[:foot], *said, *found_blocks[foot:]]
+    return [*blocks[:foot], *said, *blocks[foot:]]

@@ -472,9 +472,9 @@ def test_bulk_buttons_stand_under_several_open_actions():
 @pytest.mark.parametrize(
     ("args", "hidden", "said"),
     [
-        ({"to": "ada", "body": "a word\n" * 1_115}, (), "`body` has 7,805 characters in all"),
-        ({f"f{n}": "x y " * 100 for n in range(20)}, (), ", of 8,000 characters in all"),
-        ({"key": "k" * 9_000, "body": "a word " * 600}, ("key",), "`body` has 4,200 characters in all"),
+        ({"to": "ada", "body": "a word\n" * 1_115}, (), ", of 7,814 characters in all"),
+        ({f"f{n}": "x y " * 100 for n in range(20)}, (), ", of 8,050 characters in all"),
+        ({"key": "k" * 9_000, "body": "a word " * 600}, ("key",), ", of 4,207 characters in all"),
     ],
     ids=["one long", "many", "masked"],
 )
@@ -492,7 +492,7 @@ def test_what_is_too_long_for_a_card_is_read_before_it_is_approved():
     part = card(a_state(an_interrupt(long, an_action(), an_action())))
 
     assert button_labels([block_of(alone.blocks, "a:0:buttons")])[:3] == ["Open…", "Reject…", "Answer…"]
-    assert "`query` has 20,000 characters in all" in shown([block_of(part.blocks, "a:0:unread")])
+    assert ", of 20,005 characters in all" in shown([block_of(part.blocks, "a:0:unread")])
     assert literal_text(part.blocks, "a:0:arguments").endswith("… (more)")
     assert button_labels([block_of(part.blocks, "bulk")]) == ["Open…", "Reject all…"]
 
