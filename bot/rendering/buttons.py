@@ -212,7 +212,8 @@ def _drawn(button: Button, action: Action, value: str, label: str = "") -> Block
         needed = action.needed(action.proposal.position)
     votes = f", {on_action.one_of(needed)}" if needed > 1 else ""
     # A screen reader says what the button does, whether that is only a vote, and to which action.
-    says = f"{button.label}{votes} {_named(action)}"[:75]
+    named = safe_name(action.request) or "" if label else _named(action)
+    says = f"{label or button.label}{votes} {named}".rstrip()[:75]
     return button.drawn(action.index, value, label, says=says, asks=asks)
 
 

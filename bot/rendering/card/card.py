@@ -33,11 +33,11 @@ from bot.rendering.card.rows import action_blocks
 from bot.rendering.card.thread import remark_text, standing_blocks, standing_text, told_blocks, told_text
 from bot.rendering.card.title import about
 from bot.rendering.card.votes import is_alone, with_proposal
-from bot.rendering.subject import subject
+from bot.rendering.subject import subject, tool_of
 from bot.sentences import on_action, on_button, on_card
 from bot.text.set_apart import cut
 
-_ABOUT, _LINE = 36, 80
+_ABOUT, _LINE = 34, 80
 """Units of the values of a call in the list of many, and of its whole line."""
 
 
@@ -131,11 +131,13 @@ def _summary(state: Approval, place: Place, room: int) -> list[Block]:
     calls = [state.actions[index] for index in place.actions]
     review = on_button.OPEN if sum(map(state.is_open_at, place.actions)) > 1 else ""
     where = context("summary:where", on_card.too_long(len(calls), len(place.parts), review))
+    # The title names the only tool.
+    tool = tool_of(calls[0]) if len({call.request.name for call in calls}) == 1 else ""
     lines = []
     for call in calls:
         unread = on_action.TO_BE_READ if call.must_read else ""
         stands = unread if state.is_open_at(call.index) else status_of(state, call)
-        about = cut(subject(call, _ABOUT), _LINE)
+        about = cut(subject(call, _ABOUT).removeprefix(f"{tool} "), _LINE)
         lines.append(f"{call.number:>2}  {', '.join(filter(None, [about, stands]))}")
     return [where, literal_within("summary", "\n".join(lines), room - json_size(where))]
 

@@ -574,12 +574,12 @@ def test_the_first_message_of_a_large_batch_says_what_each_call_is_about_and_whe
     ]
 
     where, lines, parts = summary_of(*letters)
-    assert lines[1] == ' 2  send copies 2 · "Clause {} of our terms…" +1 more'
+    assert lines[1] == ' 2  copies 2 · "Clause {} of our ter…" +1 more'
     assert where == (
         f"Too long for one message. All 24 are in the thread, in {parts} parts; *Open…* goes through them here."
     )
     _, by_headline, _ = summary_of(*letters, headline=("to",))
-    assert by_headline[0] == ' 1  send "user1@example.com"'
+    assert by_headline[0] == ' 1  "user1@example.com"'
 
 
 def test_the_first_message_of_a_large_batch_counts_what_is_still_open():
