@@ -16,6 +16,7 @@ from bot.domain.question import question
 from bot.rendering.blocks import Block, actions, context, menu
 from bot.rendering.blocks import button as block_button
 from bot.rendering.calls import asks_first, description_is_cut, options_in_sight, run_question, safe_name
+from bot.rendering.changes import one_value
 from bot.sentences import on_action, on_button, on_card, words
 
 Scope = Literal["action", "message", "place", "card", "standing", "page"]
@@ -152,9 +153,9 @@ def _as_offered(button: Button, action: Action, *, is_first: bool) -> Button:
     says = button.says
     if action.proposal:
         # The label says which of the two is approved.
-        is_answer = action.proposal.decision.type == "respond"
-        says = on_button.AGREE_TO_ANSWER if is_answer and button == AGREE else says
-        says = on_button.AS_ASKED.get(button.verb, says)
+        old, new = one_value(action) or ("", "")
+        answers = action.proposal.decision.type == "respond"
+        says = on_button.beside_proposal(button.verb, old, new, answers=answers) or says
     if button == READ:
         says = on_button.OPEN
     if button.verb == APPROVE.verb and asks_first(action):

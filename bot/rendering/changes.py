@@ -1,8 +1,10 @@
 """What an edit changes, in its one notation: the old value struck out, an arrow, the new value in bold. Long texts stay a diff."""
 
+import re
 from collections.abc import Sequence
 from itertools import groupby
 
+from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import EditDecision
 from bot.domain.action import Action
 from bot.domain.votes import Written
@@ -14,6 +16,8 @@ from bot.text.literal import pieces, units
 
 _MOST = 100
 """Changes in their notation: Slack takes as many elements. More are one text."""
+# A number, or in quotes a date, of at most 20 characters. What stands in place of a hidden value is neither.
+_PLAIN = re.compile(r'-?[0-9][0-9.eE+-]{0,18}|"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9:]{4,8}Z?)?"')
 
 
 def becomes(old: Sequence[Block], new: Sequence[Block]) -> list[Block]:
@@ -52,3 +56,18 @@ def changes_written(action: Action, found: Written, *, on_card: bool = False) ->
         return []
     hidden = found.terms.modal_only if on_card else ()
     return changes_of(action.request.args, found.decision.edited_action.args, found.terms.masked, hidden)
+
+
+def one_value(action: Action) -> tuple[str, str] | None:
+    """Give the number or the date, before and after, that is all that somebody proposes to change; else `None`."""
+    match changes_written(action, action.proposal, on_card=True) if action.proposal else []:
+        case [Change(old=[old], new=[new])] if _leads(action, old) and _leads(action.after, new):
+            return old.strip('"'), new.strip('"')
+    return None
+
+
+def _leads(action: Action, value: str) -> bool:
+    """Whether this is a date or the amount of the call. A button of a call that pays 900 never reads *Approve 5*."""
+    amount = action.facts.amount
+    is_it = value.startswith('"') or (amount is not None and encode(amount.value) == value)
+    return is_it and _PLAIN.fullmatch(value) is not None

@@ -30,11 +30,18 @@ LABELS: Mapping[str, str] = {
 """Each by the name that the button has in Slack's ids."""
 OTHER_ANSWER = "Other answer…"
 """Beside the answers that a question offers."""
-AGREE_TO_ANSWER = "Agree to the answer…"
-AS_ASKED = {"approve": "Approve as asked", "confirm": "Approve as asked…"}
-"""While somebody proposes a change or an answer."""
 OPEN = "Open…"
 """Opens what is still to be decided; what is decided has Details."""
+
+
+def beside_proposal(verb: str, old: str, new: str, *, answers: bool) -> str:
+    """Label a button while somebody proposes a change or an answer: with the value that it approves, where just one changes."""
+    named = {
+        "agree": f"Agree to {new}…" if new else "Agree to the answer…" if answers else "",
+        "approve": f"Approve {old or 'as asked'}",
+        "confirm": f"Approve {old or 'as asked'}…",
+    }
+    return named.get(verb, "")
 
 
 def all_labels() -> list[str]:

@@ -126,6 +126,20 @@ def test_the_value_is_asked_first_and_the_note_last():
     assert note["optional"]
 
 
+@pytest.mark.parametrize(
+    ("args", "changed", "labels"),
+    [
+        ({"amount": 1250}, {"amount": 1200}, ["Agree to 1200…", "Approve 1250"]),
+        ({"amount": 900, "limit": 5}, {"limit": 6}, ["Agree to the change…", "Approve as asked"]),
+        ({"amount": 900, "fee": 800}, {"amount": 1}, ["Agree to the change…", "Approve as asked"]),
+        ({"amounts": [5, 900]}, {"amounts": [6, 900]}, ["Agree to the change…", "Approve as asked"]),
+    ],
+)
+def test_the_buttons_beside_a_change_name_its_number_where_it_is_the_largest(args, changed, labels):
+    """*Approve 5* would be no label for a call that pays 900."""
+    assert buttons(written(edited(**{**args, **changed}), an_action(args=args)))[:2] == labels
+
+
 def test_what_somebody_wrote_can_be_looked_at_and_agreed_with():
     """The modal shows all of it: changes with what was asked and the whole call that would run, or the answer."""
     pay = an_action("pay", {"amount": 500, "payee": "ACME", "pin": "secret"})
