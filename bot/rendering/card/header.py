@@ -12,15 +12,17 @@ from bot.domain.mentions import mention
 from bot.domain.person import is_person
 from bot.rendering.arguments import argument_lines
 from bot.rendering.blocks import Block, context, header, literal_within, quote, section
-from bot.rendering.card.outcomes import common_outcome, not_run_words, outcome_line
-from bot.rendering.card.ran import all_reported_at, ran_blocks
+from bot.rendering.card.thread import all_reported_at, ran_blocks
 from bot.rendering.card.title import alarm_text, how, long_title, title
 from bot.rendering.card.votes import (
+    common_outcome,
     deciders,
     home,
     is_alone,
     is_mixed,
     may_approve,
+    not_run_words,
+    outcome_line,
     proposal_deciders,
 )
 from bot.rendering.cautions import caution_blocks
