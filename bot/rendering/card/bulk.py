@@ -27,11 +27,7 @@ _CONFIRM, _WHICH = 300, 60
 
 
 def bulk_blocks(state: Approval, part: MessageId) -> list[Block]:
-    """Draw the buttons below the calls of a message.
-
-    The button that approves several is only on a message that shows every value of them. *Open…* leads through them, one by
-    one. The button that rejects is on the card itself, for all calls of its place. The last open one of several has its own.
-    """
+    """Draw the buttons below the calls of a message."""
     shown = state.calls_on(part)
     asked = shown or state.places[part.place].actions
     still = [index for index in asked if state.is_open_at(index)]

@@ -212,10 +212,7 @@ def _expired(state: Approval, place: Place) -> str:
 
 
 def line_of_part(state: Approval, shown: Iterable[int]) -> list[str]:
-    """Say on a part for whom it is asked, and until when what it shows is open.
-
-    The card above mentions the person for whom the agent asks. Another mention would notify them again.
-    """
+    """Say on a part for whom it is asked, and until when what it shows is open."""
     still = [index for index in shown if state.is_open_at(index)]
     if not still:
         return [on_card.asked_by(state.interrupt.agent)]

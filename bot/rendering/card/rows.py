@@ -23,10 +23,7 @@ AGAIN_SIZE = 2_100
 
 
 def action_blocks(state: Approval, action: Action, *, alone: bool, has_buttons: bool) -> list[Block]:
-    """Draw one action, alone on its card or not, without the text of a decision. What is decided is folded.
-
-    Several actions of one message have buttons below all of them.
-    """
+    """Draw one action, alone on its card or not, without the text of a decision. What is decided is folded."""
     held = held_in_title(state, action) if alone else NOTHING
     if state.is_open_at(action.index):
         blocks = [*call_blocks(action, alone=alone, held=held), *again_blocks(action)]

@@ -173,10 +173,7 @@ _NAMED = 20
 
 
 def ran_blocks(state: Approval, place: Place) -> list[Block]:
-    """Draw the agent's words about the only call, or about the first call that failed, with the values it ran with.
-
-    Where none of several failed, they are in the thread.
-    """
+    """Draw the agent's words about the only call, or about the first call that failed, with the values it ran with."""
     reported, failed = reported_in(state, place), failed_in(state, place)
     if len(place.actions) > 1 and not failed:
         return [context("ran", on_outcome.IN_THREAD)] if is_told_in_thread(state, place) else []

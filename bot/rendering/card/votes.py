@@ -242,10 +242,7 @@ def _text_of(action: Action, named: Collection[str] | None) -> str:
 
 
 def common_outcome(state: Approval, place: Place, how: str = "") -> str:
-    """Say what people decided and when, or that it is not signed, where it is the same of all actions of a card.
-
-    No row says it again then, and it does not say again how, where the title says just that.
-    """
+    """Say what people decided and when, or that it is not signed, where it is the same of all actions of a card."""
     actions = [state.actions[index] for index in place.actions]
     by_people = all(
         (action.recorded and action.recorded.decided_by != EXPIRED) or action.index in state.unsigned
