@@ -7,7 +7,7 @@ from string import Formatter
 
 from bot.rendering import buttons
 from bot.rendering.buttons import Button
-from bot.sentences import in_form, on_button, on_card
+from bot.sentences import in_answer, in_form, on_button, on_card
 from bot.text.literal import units
 from tests.support import sources
 
@@ -60,3 +60,10 @@ def test_a_primary_button_has_at_most_24_characters():
     several = [on_card.several(verb, found, 50) for verb in verbs for found in (range(50), *some)]
     primary = [button.label for button in BUTTONS if button.style == "primary"]
     assert all(units(label) <= 24 for label in [*primary, *others, *several])
+
+
+def test_the_titles_of_what_only_one_person_reads_fit_into_slack():
+    """24 characters. Every other title is on a view that a test draws."""
+    titles = (in_answer.NOT_DONE, in_answer.RECORDED, in_answer.REVOKED)
+
+    assert all(units(title) <= 24 for title in titles)
