@@ -178,10 +178,7 @@ def value_within(state: Approval) -> str:
 
 
 def button_blocks(action: Action, value: str, *, in_view: bool = False, has_menu: bool = True) -> list[Block]:
-    """Draw the buttons of an action, and say what they really do where the label does not say it.
-
-    Without a menu, a view has the ways to decide only, each with the number of the call.
-    """
+    """Draw the buttons of an action, and say what they really do where the label does not say it."""
     found = offered(action, in_view=in_view)
     drawn = [_drawn(button, action, value) for button in found]
     shown, behind = drawn[: _in_sight(found)], drawn[_in_sight(found) :]

@@ -13,7 +13,7 @@ from bot.rendering.buttons import READ, REVIEW, value_of
 from bot.rendering.card.title import about, title
 from bot.rendering.modal.forms import standing_row
 from bot.rendering.modal.view import HOME
-from bot.sentences import in_form, in_home, on_action
+from bot.sentences import in_form, in_home, on_action, words
 from bot.text.set_apart import mrkdwn_line
 
 GO, OPEN = "go", "open"
@@ -114,12 +114,12 @@ def _waiting_words(row: Row, what: str) -> str:
     state = row.state
     is_high = any(state.actions[index].is_high_risk for index in row.indices)
     is_approved = any(map(state.is_approved_by_silence, row.indices))
-    ends = in_home.approved_at(state.deadline, state.now) if is_approved else _until(state)
+    ends = in_home.approved_at(words.by(state.deadline, state.now)) if is_approved else _until(state)
     return " · ".join([what, *([on_action.HIGH_RISK] if is_high else []), ends])
 
 
 def _until(state: Approval) -> str:
-    return in_home.until(state.deadline, state.now)
+    return in_home.until(words.by(state.deadline, state.now))
 
 
 def _details(row: Row, number: int, url: str) -> Block | None:

@@ -42,10 +42,7 @@ _PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 
 @once_as_asked
 def subject(action: Action, room: int = ROOM) -> str:
-    """Say what a call is about: its tool and the values that matter, or what the policy says in its place.
-
-    A value that an edit changed, or is proposed to change, is in it as `1250 → 1200`. A question is what it asks.
-    """
+    """Say what a call is about: its tool and the values that matter, or what the policy says in its place."""
     if action.terms.title:
         after = action.after
         said = cut(_by_policy(action, after), _LONGEST_TITLE)

@@ -133,9 +133,7 @@ def folded(number: int, tool: str, outcome: str, mark: str, ran: str) -> str:
     return f"{f'{mark} ' if mark else ''}{named} · {f'*{ran}* · ' if ran else ''}{outcome}"
 
 
-def outcome_by_standing(status: str, people: str, at: datetime) -> str:
-    return f"*{status}* without asking, as {people} said before, {when(at)}"
-
+outcome_by_standing = "*{}* without asking, as {} said before, {}".format
 
 # --- Votes and proposals ------------------------------------------------------------------------------------------------
 

@@ -69,13 +69,7 @@ def ran(done: int, failed: int, runs: int, of: int) -> str:
 
 
 def news_first(news: str, calls: str, how: str) -> str:
-    """Title a card with calls that failed, or of which nobody knows what became of them: this comes first.
-
-    Args:
-        news: What became of the calls, as `ran` gives it.
-        calls: What was asked.
-        how: How it was decided, as it begins a title.
-    """
+    """Title a card with calls that failed, or of which nobody knows what became of them: this comes first."""
     what = news.removeprefix(", ")
     return f"{what[:1].upper()}{what[1:]}: {calls} ({how[:1].lower()}{how[1:]})"
 

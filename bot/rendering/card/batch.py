@@ -24,7 +24,6 @@ from bot.rendering.calls import (
     description_is_cut,
     safe_name,
 )
-from bot.rendering.card.outcomes import common_outcome, is_edited, mark_of, outcome_line, outcome_text
 from bot.rendering.card.rows import words_while_open
 from bot.rendering.card.table import (
     MOST_ODD,
@@ -36,7 +35,14 @@ from bot.rendering.card.table import (
     same_lines,
     table_of,
 )
-from bot.rendering.card.votes import proposal_text
+from bot.rendering.card.votes import (
+    common_outcome,
+    is_edited,
+    mark_of,
+    outcome_line,
+    outcome_text,
+    proposal_text,
+)
 from bot.rendering.cautions import caution_blocks
 from bot.sentences import on_card, words
 from bot.text.literal import units, visible

@@ -113,10 +113,7 @@ def _named(args: dict[str, Any]) -> dict[str, Argument]:
 
 
 def _line(pairs: Sequence[Pair]) -> tuple[Block, int]:
-    """Draw the line: what was changed, and of the others the first one and those that there is room for; count what is left out.
-
-    A long value that was changed has a box of its own.
-    """
+    """Draw the line: what was changed, and of the others the first one and those that there is room for; count what is left out."""
     shown = [pair for pair in pairs if pair.is_short]
     room = _ROOM - sum(_length(pair) for pair in shown if pair.is_changed)
     fitting: list[Pair] = []

@@ -12,15 +12,17 @@ from bot.domain.mentions import mention
 from bot.domain.person import is_person
 from bot.rendering.arguments import argument_lines
 from bot.rendering.blocks import Block, context, header, literal_within, quote, section
-from bot.rendering.card.outcomes import common_outcome, not_run_words, outcome_line
-from bot.rendering.card.ran import all_reported_at, ran_blocks
+from bot.rendering.card.thread import all_reported_at, ran_blocks
 from bot.rendering.card.title import alarm_text, how, long_title, title
 from bot.rendering.card.votes import (
+    common_outcome,
     deciders,
     home,
     is_alone,
     is_mixed,
     may_approve,
+    not_run_words,
+    outcome_line,
     proposal_deciders,
 )
 from bot.rendering.cautions import caution_blocks
@@ -210,10 +212,7 @@ def _expired(state: Approval, place: Place) -> str:
 
 
 def line_of_part(state: Approval, shown: Iterable[int]) -> list[str]:
-    """Say on a part for whom it is asked, and until when what it shows is open.
-
-    The card above mentions the person for whom the agent asks. Another mention would notify them again.
-    """
+    """Say on a part for whom it is asked, and until when what it shows is open."""
     still = [index for index in shown if state.is_open_at(index)]
     if not still:
         return [on_card.asked_by(state.interrupt.agent)]

@@ -10,9 +10,8 @@ from bot.rendering.blocks import Block, context, literal_within
 from bot.rendering.buttons import button_blocks, value_of
 from bot.rendering.calls import call_blocks, safe_name
 from bot.rendering.card.folded import NOTHING, folded_blocks
-from bot.rendering.card.outcomes import mark_of, outcome_line
 from bot.rendering.card.title import title
-from bot.rendering.card.votes import deciders, home, is_mixed, may_approve, vote_words
+from bot.rendering.card.votes import deciders, home, is_mixed, mark_of, may_approve, outcome_line, vote_words
 from bot.rendering.subject import held_by_title, named_by, subject
 from bot.sentences import on_action
 from bot.text.literal import clip, mrkdwn, one_line
@@ -24,10 +23,7 @@ AGAIN_SIZE = 2_100
 
 
 def action_blocks(state: Approval, action: Action, *, alone: bool, has_buttons: bool) -> list[Block]:
-    """Draw one action, alone on its card or not, without the text of a decision. What is decided is folded.
-
-    Several actions of one message have buttons below all of them.
-    """
+    """Draw one action, alone on its card or not, without the text of a decision. What is decided is folded."""
     held = held_in_title(state, action) if alone else NOTHING
     if state.is_open_at(action.index):
         blocks = [*call_blocks(action, alone=alone, held=held), *again_blocks(action)]

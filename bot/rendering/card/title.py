@@ -8,7 +8,7 @@ from agent_adapter.contract.record import EXPIRED, Recorded
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.options import question_of
-from bot.rendering.card.outcomes import is_void
+from bot.rendering.card.votes import is_void
 from bot.rendering.subject import LONG, ROOM, subject_of, tools_of
 from bot.sentences import on_card
 from bot.text.literal import units
