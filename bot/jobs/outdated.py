@@ -6,7 +6,7 @@ from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.ids import KEPT, MessageId
 from bot.rendering.card.card import Part, messages_of, render_message
-from bot.rendering.card.ran import wrong_in
+from bot.rendering.card.thread import wrong_in
 
 Pictures = dict[MessageId, tuple[tuple[Action, ...], Part]]
 """What was drawn, each with the actions of its record."""

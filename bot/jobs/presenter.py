@@ -23,8 +23,7 @@ from bot.jobs.deadlines import stalled_after
 from bot.jobs.outdated import Pictures, first_outdated, is_wanted
 from bot.jobs.slack_call import Line, SlackCall, noted_by
 from bot.jobs.slack_trouble import WORKSPACE_RETRY
-from bot.rendering.card.card import Part
-from bot.rendering.card.noted import render_unreadable
+from bot.rendering.card.card import Part, render_unreadable
 from bot.runtime.health import NOT_YET
 from bot.runtime.metrics import BROKEN_SEALS
 from bot.runtime.offload import offload

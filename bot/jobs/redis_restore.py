@@ -13,7 +13,7 @@ from bot.domain.errors import InterruptFaultError, SlackError
 from bot.domain.ids import KEPT, Label, MessageId
 from bot.domain.messages import Shown
 from bot.domain.transitions import end_standing
-from bot.rendering.card.noted import render_noted
+from bot.rendering.card.card import render_noted
 from bot.runtime.health import Health
 from bot.sentences import on_card
 from bot.slack.client import Seen, SlackClient

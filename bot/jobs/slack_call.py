@@ -24,8 +24,7 @@ from bot.jobs.outdated import is_extra, is_wanted, used_in
 from bot.jobs.redis_restore import RestoreGuard
 from bot.jobs.slack_trouble import EDIT, POST, RETRY, TRIED_FOR, RefusedEdits, SlackTrouble
 from bot.rendering.blocks import Block
-from bot.rendering.card.card import Part, render_message
-from bot.rendering.card.noted import plainer
+from bot.rendering.card.card import Part, plainer, render_message
 from bot.runtime.health import PLACE, Health
 from bot.runtime.metrics import TIME_TO_CARD, exemplar_of
 from bot.runtime.tasks import Tasks

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from slack_bolt.context.ack.async_ack import AsyncAck
@@ -15,10 +15,7 @@ from bot.domain.home import HomePage, Look
 from bot.domain.ids import parse_action_id
 from bot.rendering.blocks import Block
 from bot.rendering.home import (
-    AGENT,
-    EVERYTHING,
     GO,
-    TOOL,
     dump_look,
     load_look,
     render_home,
@@ -87,9 +84,9 @@ class HomeTab:
             await respond(in_answer.NOT_LISTED)
 
     def press(self, body: Mapping[str, Any]) -> None:
-        """Handle a click on a filter, on a way to another list or page, or on a link."""
+        """Handle a click on a way to another list or page, or on a link."""
         view, user, pressed = body["view"], body["user"]["id"], body["actions"][0]
-        look = _chosen(view, pressed)
+        look = _chosen(pressed)
         if look and view["type"] == "home":
             self.tasks.start(self._open(user, look))
         elif look:
@@ -131,14 +128,7 @@ class HomeTab:
             return None
 
 
-def _chosen(view: Mapping[str, Any], pressed: Mapping[str, Any]) -> Look | None:
+def _chosen(pressed: Mapping[str, Any]) -> Look | None:
     """Give what a person wants to look at; `None` for a link, which Slack opens itself."""
-    here = load_look(view.get("private_metadata", "")).from_start
-    value = (pressed.get("selected_option") or {}).get("value", "")
-    value = "" if value == EVERYTHING else value
     kind = parse_action_id(pressed["action_id"])[1].partition(".")[0]
-    if kind == GO:
-        return load_look(pressed.get("value", ""))
-    if kind == AGENT:
-        return replace(here, agent=value, tool="")
-    return replace(here, tool=value) if kind == TOOL else None
+    return load_look(pressed.get("value", "")) if kind == GO else None

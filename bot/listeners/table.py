@@ -126,7 +126,6 @@ TABLE: Mapping[Button, Stores | Opens] = {
         may=opening.may_give_standing,
     ),
     buttons.FOR_RUN: Opens(form(forms.render_for_run_view), deciding(submissions.approval_for_run)),
-    buttons.MORE: Opens(form(forms.render_more_view), may=opening.anybody),
     buttons.AGREE: Opens(opening.look_and_agree, submit=submissions.agree, may=opening.may_agree),
     buttons.READ: Opens(opening.read, may=opening.anybody),
     buttons.FINISH: Stores(finish_reading, decides=True),

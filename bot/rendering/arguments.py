@@ -1,8 +1,7 @@
 """Arguments as a person reads them, and what an edit changed in them.
 
 Strings are in quotes and everything else is not, so `"1"` and `1` differ. Text of several lines has a bar before each
-line. A line that begins with the wrap mark continues the line above, and no text of an agent can begin a line like that.
-Prose is one line, which Slack wraps. Other lines end at spaces, because half a number or half a word would read as another one.
+line. Slack wraps long lines. Only one that no page of a reading holds goes on behind a mark.
 """
 
 import re
@@ -13,29 +12,23 @@ from typing import Any, NamedTuple
 from agent_adapter.contract.arguments import encode
 from bot.domain.masking import Unshown, hide
 from bot.sentences import in_text
-from bot.text.literal import count_written, has_hidden, key_text, one_line, runs_right_to_left, visible
+from bot.text.literal import has_hidden, key_text, one_line, runs_right_to_left, visible
 
-WIDTH = 100
 SHORT = 100
-"""Characters of a value that stands beside its name."""
+"""Characters of a value that stands beside its name, and of a change on one line."""
 _SHORT_LIST = 60
 WRAP = "↪ "
-"""Begins a line that continues a word, where no message or modal could hold that word."""
-LONGEST_WORD = 9_000
-"""In characters. Each takes two units at most, so that such a word fits into a page of a reading."""
+"""Begins a line that continues the one above."""
+LONGEST_LINE = 9_000
+"""In characters. Each takes two units at most, so that such a line fits into a page of a reading."""
 BAR = "│ "
 
 _ALIGNED = 24
 _INDENT = "  "
-_NARROWEST = 20
-_SPELLED = r"\\(?:u\{[^}]*\}|\{[^}]*\}|.)"
-_ATOM = re.compile(rf"{_SPELLED}|.", re.DOTALL)
-_CONTINUED = re.compile(rf" *{WRAP.rstrip()} ?")
-_COUNT = re.compile(r"\\\{[0-9]+(?: [^\W\d_]+)+\}")
+# No line ends within what spells a character, or counts some.
+_WORDS = re.compile(r"(?:\\(?:u?\{[^}]*\}|.)|[^ ]){1,500} *| +")
 _WORD = r"[^\W\d_][\w.@/+'&-]*"
 _BARE = re.compile(rf"{_WORD}(?: {_WORD})*|[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}")
-# Words with one space between them, and nothing that code has: no text of ours looks like a line in them.
-_PROSE = re.compile(r"(?:[^\s↪{}\[\]<>=|\\$`]{1,100}(?: |$))+")
 _NOT_TEXT = {"null", "true", "false", "none"}
 
 Line = tuple[str, str]
@@ -64,7 +57,7 @@ class Change:
             f"{self.path}: {self.old[0]} {ARROW} {self.new[0]}" if len(self.old) == len(self.new) == 1 else ""
         )
         is_read_one_way = line.count(ARROW) == 1 and not runs_right_to_left(line)
-        return line if len(line) <= WIDTH and is_read_one_way else ""
+        return line if len(line) <= SHORT and is_read_one_way else ""
 
     @property
     def lines(self) -> list[str]:
@@ -133,35 +126,14 @@ def _list_on_a_line(values: list[Any]) -> str:
 
 
 def argument_lines(args: dict[str, Any]) -> list[str]:
-    """Write arguments as lines: prose as it is, all else in about 100 columns."""
     return _wrapped(_object(args, "")) or [in_text.NO_ARGUMENTS]
 
 
-def count_shown(drawn: str, name: str) -> int:
-    """Count how many characters of a text are in the beginning of what `argument_lines` drew: those of this argument."""
-    found: list[str] = []
-    is_of_it = False
-    for line in drawn.split("\n"):
-        if continued := _CONTINUED.match(line):
-            if found and is_of_it:
-                found[-1] += line[continued.end() :]
-        elif not line.startswith(_INDENT):
-            is_of_it = line.startswith(label := f"{key_text(name)}:")
-            found = [line.removeprefix(label)] if is_of_it else found
-        elif is_of_it:
-            found.append(line.removeprefix(_INDENT).removeprefix(BAR.rstrip()).removeprefix(" "))
-    # A text of one line is in quotes behind its name, one of several lines is below it.
-    first, *below = found or [""]
-    return count_written("\n".join(below or [first.lstrip(" ").removeprefix('"')]))
-
-
 def value_lines(value: Any) -> list[str]:
-    """Write one value as lines."""
     return _wrapped(_value(value, ""))
 
 
 def text_lines(text: str) -> list[str]:
-    """Write free text as lines behind a bar."""
     return _wrapped(_text(text, ""))
 
 
@@ -236,56 +208,17 @@ def _inline(value: Any) -> str:
 
 
 def _wrap(indent: str, text: str) -> Iterator[str]:
-    width = LONGEST_WORD if _PROSE.fullmatch(text) else WIDTH
-    room, fresh = (max(width - len(lead), _NARROWEST) for lead in (indent, indent + WRAP))
-    start, lead = 0, indent
-    while start < len(text) or lead == indent:
-        end = _line_end(text, start, room, fresh)
-        for piece in _cut(text[start:end]) if end - start > LONGEST_WORD + room else [text[start:end]]:
-            yield lead + piece
-            lead = indent + same_word()
-        start, lead, room = end, indent + WRAP, fresh
+    lead, line = indent, ""
+    for word in _WORDS.findall(text) if len(text) > LONGEST_LINE else [text]:
+        if line and len(line) + len(word) > LONGEST_LINE:
+            yield lead + line
+            lead, line = indent + (WRAP if line.endswith(" ") else same_word()), ""
+        line += word
+    yield lead + line
 
 
 def same_word() -> str:
-    """Begin a line that goes on in the middle of a word."""
     return f"↪↪ {in_text.SAME_WORD} "
-
-
-def _line_end(text: str, start: int, room: int, fresh: int) -> int:
-    """Find where the next line begins: after a space. A word that no line can hold stays on this one, and Slack wraps it."""
-    if len(text) - start <= room:
-        return len(text)
-    before = text.rfind(" ", start, start + room + 1)
-    while before > start and not _may_break(text, before):
-        before = text.rfind(" ", start, before)
-    after = text.find(" ", start + room)
-    while after >= 0 and not _may_break(text, after):
-        after = text.find(" ", after + 1)
-    after = len(text) if after < 0 else after
-    end = before if before > start and after - before - 1 <= fresh else after
-    while end < len(text) and text[end] == " ":
-        end += 1
-    return end
-
-
-def _may_break(text: str, space: int) -> bool:
-    r"""Tell whether a line may end at a space: not within a number (`1 250 000`), nor within our `\{40 spaces}`."""
-    if text[space - 1].isdigit() and text[space + 1 : space + 2].isdigit():
-        return False
-    opened = text.rfind("\\{", max(space - 24, 0), space)
-    count = _COUNT.match(text, opened) if opened >= 0 else None
-    return count is None or count.end() <= space
-
-
-def _cut(word: str) -> Iterator[str]:
-    piece = ""
-    for atom in _ATOM.findall(word):
-        if len(piece) + len(atom) > LONGEST_WORD:
-            yield piece
-            piece = ""
-        piece += atom
-    yield piece
 
 
 def _changes(

@@ -15,7 +15,6 @@ PIECE = 2_800
 
 
 def header(block_id: str, text: str) -> Block:
-    """Bot words as a title."""
     return {"type": "header", "block_id": block_id, "text": plain(text)}
 
 
@@ -41,7 +40,6 @@ def literal(block_id: str, text: str) -> Block:
 
 
 def boxed(text: str) -> Block:
-    """A part of `rich_text`: words of others in a box."""
     return {"type": "rich_text_preformatted", "elements": leaves(text)}
 
 
@@ -51,12 +49,10 @@ def quote(block_id: str, text: str) -> Block:
 
 
 def quoted(text: str) -> Block:
-    """A part of `rich_text`: words of others as a quote."""
     return {"type": "rich_text_quote", "elements": leaves(text)}
 
 
 def rich_text(block_id: str, elements: list[Block]) -> Block:
-    """Words of others in several forms, all of them literal."""
     return {"type": "rich_text", "block_id": block_id, "elements": elements}
 
 
@@ -76,12 +72,9 @@ def literal_within(
     text: str,
     room: int,
     draw: Callable[[str, str], Block] = literal,
-    end: Callable[[str, int], str] | None = None,
+    end: str = "",
 ) -> Block:
-    """Words of others in a block of at most so much JSON (300 or more). A longer text is cut, and says so at its end.
-
-    Where `end` is given, it writes that end, as `clip` says.
-    """
+    """Words of others in a block of at most so much JSON (300 or more). A longer text is cut, and says so at its end."""
     # JSON takes no fewer characters than its text.
     block = draw(block_id, clip(text, room, end))
     size = room
@@ -132,10 +125,7 @@ def button(
 def menu(action_id: str, about: str, buttons: list[Block]) -> Block:
     """A menu of buttons. It asks no question, so a button that asks one cannot be in it.
 
-    Args:
-        action_id: Of the menu.
-        about: What its buttons are about. Slack has no words for screen readers here: everybody reads this line.
-        buttons: The buttons that it replaces. A choice carries what its button would carry.
+    Slack has no words for screen readers here: everybody reads what its buttons are about.
     """
     assert not any("confirm" in found for found in buttons)
     options = [
@@ -177,7 +167,6 @@ def spoken(element: Block, about: str) -> Block:
 
 
 def confirm(title: str, text: str, yes: str) -> Block:
-    """A question that Slack asks before it sends a click."""
     return {
         "title": plain(title),
         "text": plain(text),
@@ -192,7 +181,6 @@ def plain(text: str) -> Block:
 
 
 def texts(node: Any) -> Iterator[str]:
-    """Give every text of some blocks."""
     if isinstance(node, dict) and isinstance(node.get("text"), str):
         yield node["text"]
     elif isinstance(node, dict | list):
@@ -201,7 +189,6 @@ def texts(node: Any) -> Iterator[str]:
 
 
 def json_size(blocks: Block | list[Block]) -> int:
-    """Count how much of a message's budget blocks take."""
     return units(encode(blocks))
 
 

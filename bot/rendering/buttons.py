@@ -18,7 +18,6 @@ from bot.rendering.blocks import button as block_button
 from bot.rendering.calls import asks_first, description_is_cut, options_in_sight, run_question, safe_name
 from bot.rendering.changes import one_value
 from bot.sentences import on_action, on_button, on_card, words
-from bot.text.literal import units
 
 Scope = Literal["action", "message", "place", "card", "standing", "page"]
 """What a button is about: an action; the actions of one message, or of one place; the whole request; a standing
@@ -36,11 +35,9 @@ class Button:
     decision: str = ""
     """Which decision it leads to, at once or at the end of its form."""
     says: str = ""
-    """Instead of its own label."""
 
     @property
     def label(self) -> str:
-        """What it says."""
         return self.says or on_button.LABELS[self.verb]
 
     def drawn(
@@ -52,15 +49,6 @@ class Button:
         says: str | None = None,
         asks: Block | None = None,
     ) -> Block:
-        """Draw it.
-
-        Args:
-            subject: What it is about, as its scope says: an index, the number of a place, `<place>.<part>`, …
-            value: What it carries, by `value_of`.
-            label: Instead of its own.
-            says: What a screen reader says.
-            asks: The question that comes before the click.
-        """
         name, text = action_id(self.verb, subject), label or self.label
         return block_button(name, text, value, style=self.style, says=says, asks=asks)
 
@@ -83,8 +71,6 @@ RESPOND = Button("respond", "action", decision="respond")
 OPTION = Button("option", "action", decision="respond")
 """`option:<index>.<number>`: an answer that the question offers, by its number from 0. The record has its text."""
 READ = Button("read", "action")
-MORE = Button("more", "action")
-"""Opens a view with the buttons that do not fit a menu."""
 FINISH = Button("finish", "page", "primary", decision="approve")
 """At the end of a reading: approves the call, or agrees with the proposal, that was read. Its action is in the view."""
 PAGE = Button("page", "page")
@@ -118,13 +104,13 @@ OF_ACTION: Mapping[Button, Callable[[Action], bool]] = {
     CHANGES: lambda action: action.allows("reject") and action.is_alone,
     NOTE: lambda action: _may_be_approved(action) and not action.is_high_risk,
     STANDING: lambda action: _may_be_approved(action) and action.standing is not None,
-    FOR_RUN: lambda action: _may_be_approved(action) and action.allows_for_run,
+    # The policy's way to approve later calls goes before that of the agent.
+    FOR_RUN: lambda action: _may_be_approved(action) and action.allows_for_run and action.standing is None,
 }
 """The buttons of an action, and when each is offered. `offered` gives their order."""
 
-IN_SIGHT, IN_MENU = 3, 5
-"""How many buttons stand side by side, and how many choices the menu behind them takes."""
-_CHOICE_VALUE = 150
+IN_SIGHT = 3
+"""How many buttons stand side by side. The menu behind them takes five."""
 _ASIDE = {NOTE.verb, STANDING.verb, FOR_RUN.verb, CHANGES.verb}
 
 
@@ -188,15 +174,11 @@ def value_of(state: Approval, indices: Iterable[int], *shown: object, named: Ite
 
 
 def value_within(state: Approval) -> str:
-    """Write what a button of a view carries: what it asks is in the view."""
     return button_value(state.id)
 
 
 def button_blocks(action: Action, value: str, *, in_view: bool = False, has_menu: bool = True) -> list[Block]:
-    """Draw the buttons of an action, and say what they really do where the label does not say it.
-
-    Without a menu, a view has the ways to decide only, each with the number of the call.
-    """
+    """Draw the buttons of an action, and say what they really do where the label does not say it."""
     found = offered(action, in_view=in_view)
     drawn = [_drawn(button, action, value) for button in found]
     shown, behind = drawn[: _in_sight(found)], drawn[_in_sight(found) :]
@@ -204,11 +186,7 @@ def button_blocks(action: Action, value: str, *, in_view: bool = False, has_menu
         own = [button for button in found if button.verb not in _ASIDE]
         shown = [_drawn(each, action, value, on_card.of_call(each.label, action.number)) for each in own]
     elif behind:
-        found_menu = menu(action_id("menu", action.index), _named(action)[:75], behind)
-        values = [choice["value"] for choice in found_menu["options"]]
-        # Slack takes a menu with so many choices, and with values of this length.
-        is_taken = len(values) <= IN_MENU and all(units(each) <= _CHOICE_VALUE for each in values)
-        shown.append(found_menu if is_taken else MORE.drawn(action.index, value))
+        shown.append(menu(action_id("menu", action.index), _named(action)[:75], behind))
     options = [
         OPTION.drawn(f"{action.index}.{number}", value, option, says=f"{OPTION.label}: {option}")
         for number, option in enumerate(() if in_view else options_in_sight(action))
@@ -218,12 +196,6 @@ def button_blocks(action: Action, value: str, *, in_view: bool = False, has_menu
     if said := [known for each in action.config.effects if (known := on_action.EFFECTS.get(each))]:
         blocks.append(context(f"a:{action.index}:effects", "\n".join(said)))
     return blocks
-
-
-def buttons_behind(action: Action, value: str) -> list[Block]:
-    """Draw the buttons of an action that its card does not have in sight."""
-    found = offered(action, in_view=True)
-    return [_drawn(button, action, value) for button in found[_in_sight(found) :]]
 
 
 def _in_sight(found: Sequence[Button]) -> int:
@@ -238,7 +210,8 @@ def _drawn(button: Button, action: Action, value: str, label: str = "") -> Block
         needed = action.needed(action.proposal.position)
     votes = f", {on_action.one_of(needed)}" if needed > 1 else ""
     # A screen reader says what the button does, whether that is only a vote, and to which action.
-    says = f"{button.label}{votes} {_named(action)}"[:75]
+    named = safe_name(action.request) or "" if label else _named(action)
+    says = f"{label or button.label}{votes} {named}".rstrip()[:75]
     return button.drawn(action.index, value, label, says=says, asks=asks)
 
 

@@ -2,10 +2,9 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, groupby
 from textwrap import indent
-from types import MappingProxyType
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
@@ -16,7 +15,7 @@ from bot.domain.admission import Terms
 from bot.domain.masking import Unshown, secrets_of
 from bot.domain.options import OPTIONS, TEXTS, options_of, question_args, question_name
 from bot.domain.subject import unexpected
-from bot.rendering.arguments import Argument, argument_lines, arguments_of, count_shown
+from bot.rendering.arguments import Argument, argument_lines, arguments_of
 from bot.rendering.blocks import (
     Block,
     boxed,
@@ -78,7 +77,6 @@ def _is_plain(option: str) -> bool:
 
 
 def asked(interrupt: Interrupt, terms: Sequence[Terms], pages: Sequence[int]) -> tuple[Action, ...]:
-    """Give the actions as they were asked, before anything is decided."""
     request = interrupt.request
     calls = list(zip(request.action_requests, request.review_configs, terms, pages, strict=True))
     secrets = secrets_of((action.args, own.masked) for action, _, own, _ in calls)
@@ -89,12 +87,10 @@ def asked(interrupt: Interrupt, terms: Sequence[Terms], pages: Sequence[int]) ->
 
 
 def ordered(action: Action) -> dict[str, Any]:
-    """Give the arguments as a card shows them, those of the headline first."""
     return headline_first(action.shown(on_card=True), action.headline)
 
 
 def headline_first(args: dict[str, Any], headline: Sequence[str]) -> dict[str, Any]:
-    """Give arguments with those of the headline first."""
     first = [name for name in headline if name in args]
     return {name: args[name] for name in dict.fromkeys([*first, *args])} if first else args
 
@@ -120,15 +116,12 @@ def _arguments_blocks(at: str, action: Action, held: frozenset[str]) -> list[Blo
     return blocks if json_size(blocks) <= CARD_ARGUMENTS else [literal(block_id, arguments_text(action))]
 
 
-def arguments_as_text(
-    block_id: str, arguments: Sequence[Argument], changed: Mapping[str, list[Block]] = MappingProxyType({})
-) -> Block:
-    """Draw arguments: a short one beside its name, a long one in a box below it. Those in `changed` are drawn like that."""
+def arguments_as_text(block_id: str, arguments: Sequence[Argument]) -> Block:
+    """Draw arguments: a short one beside its name, a long one in a box below it."""
     elements: list[Block] = []
     for is_short, group in groupby(arguments, lambda argument: argument.is_short):
         if is_short:
-            named = [(each.name, changed.get(each.name) or leaves_of(each)) for each in group]
-            elements.append(section_of(side_by_side(named)))
+            elements.append(section_of(side_by_side((each.name, leaves_of(each)) for each in group)))
             continue
         for argument in group:
             elements += [section_of(leaves(f"{argument.name}:")), boxed(argument.text)]
@@ -154,7 +147,6 @@ def leaves_of(argument: Argument, *styles: str) -> list[Block]:
 
 
 def arguments_text(action: Action) -> str:
-    """Write the arguments of a call as a person reads them on its card."""
     return "\n".join(argument_lines(ordered(action)))
 
 
@@ -164,26 +156,6 @@ def _is_cut(action: Action) -> bool:
         return False
     # Arguments that only a reading shows have to be read too, also where the card has room for all the others.
     return not action.named(action.terms.modal_only) or is_too_long(action)
-
-
-def _longest(action: Action) -> tuple[str, int]:
-    """Name the argument that has more than half of all characters, and count its characters; else an empty name, and count all."""
-    sizes = {name: _characters(value) for name, value in action.shown(on_card=True).items()}
-    longest, total = max(sizes, key=lambda name: sizes[name]), sum(sizes.values())
-    return (longest, sizes[longest]) if sizes[longest] * 2 > total else ("", total)
-
-
-def _beginning(block_id: str, action: Action) -> Block:
-    """Draw the beginning of long arguments. What is missing is counted like what there is: as the agent wrote it."""
-    longest, size = _longest(action)
-    is_text = isinstance(action.shown(on_card=True).get(longest), str)
-
-    def end(kept: str, _: int) -> str:
-        shown = count_shown(kept, longest) if is_text else 0
-        # Of other values, the sentence below says how much there is.
-        return in_text.more_characters(size - shown) if 0 < shown < size else in_text.MORE
-
-    return literal_within(block_id, arguments_text(action), _HEAD, end=end)
 
 
 def _characters(value: Any) -> int:
@@ -208,7 +180,6 @@ def safe_name(request: ActionRequest) -> str | None:
 
 
 def is_plain_name(name: str) -> bool:
-    """Whether this reads as the name of a tool, and as nothing else."""
     return bool(_NAME.fullmatch(name))
 
 
@@ -225,7 +196,6 @@ def call_blocks(action: Action, *, alone: bool, held: frozenset[str] = frozenset
 
 @once
 def call_size(action: Action) -> tuple[int, int]:
-    """Measure `call_blocks`: JSON characters and blocks."""
     drawn = _call(action, frozenset())
     return units(drawn), len(json.loads(drawn))
 
@@ -237,9 +207,9 @@ def _call(action: Action, held: frozenset[str]) -> str:
     cautions = caution_blocks(f"{at}:", action.request.name, action.shown(on_card=True), action.description)
     blocks = [*title_blocks(action), *cautions, *description_blocks(at, action)]
     if _is_cut(action):
-        longest, size = _longest(action)
-        how_long = on_action.only_the_beginning(size, code_span(longest) if longest else "")
-        blocks += [_beginning(f"{at}:arguments", action), context(f"{at}:unread", how_long)]
+        how_long = on_action.only_the_beginning(_characters(action.shown(on_card=True)))
+        beginning = literal_within(f"{at}:arguments", arguments_text(action), _HEAD, end=in_text.MORE)
+        blocks += [beginning, context(f"{at}:unread", how_long)]
     else:
         blocks += _arguments_blocks(at, action, held)
     if said := care_words(action):
@@ -248,7 +218,6 @@ def _call(action: Action, held: frozenset[str]) -> str:
 
 
 def description_blocks(at: str, action: Action) -> list[Block]:
-    """Draw what the agent says about a call, as far as a card shows it."""
     if not action.description:
         return []
     return [literal_within(f"{at}:description", visible(action.description), CARD_DESCRIPTION, quote)]
@@ -270,13 +239,11 @@ def care_words(action: Action) -> list[str]:
 
 
 def mask_words(action: Action) -> list[str]:
-    """Say which arguments nobody is shown."""
     masked = _named(action, action.terms.masked.names)
     return [on_action.masked(masked)] if masked else []
 
 
 def typing_words(call: Action, *, agree: bool = False) -> str:
-    """Say what is typed to approve a call of high risk, or to agree with it."""
     return on_action.to_type(f"`{mrkdwn(call.to_type.text)}`", agree=agree)
 
 
@@ -293,7 +260,6 @@ def _code_spans(names: Sequence[str]) -> str:
 
 
 def code_span(name: str) -> str:
-    """Write the name of an argument as code."""
     # A backtick would end the code.
     spelled = clip(key_text(name), _LONGEST_NAME).replace("`", "\\u{60}")
     return f"`{mrkdwn(spelled)}`"
@@ -319,7 +285,6 @@ def description_is_cut(action: Action) -> bool:
 
 
 def asks_first(action: Action) -> bool:
-    """Tell whether one press is not enough to approve a call."""
     return action.terms.confirm or misleads(action)
 
 

@@ -62,12 +62,10 @@ class _Found:
 
     @property
     def is_fake(self) -> bool:
-        """Whether something reads as what it is not."""
         return bool(self.words) or any(map(imitates, self.domains))
 
     @property
     def lines(self) -> list[str]:
-        """The domain names as computers read them, and the words that are in none of these."""
         in_hosts = misread_words(self.domains)
         misread = [in_text.misread(_shown(word)) for word in self.words if word not in in_hosts]
         hosts = [

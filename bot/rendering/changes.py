@@ -21,7 +21,6 @@ _PLAIN = re.compile(r'-?[0-9][0-9.eE+-]{0,18}|"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ]
 
 
 def becomes(old: Sequence[Block], new: Sequence[Block]) -> list[Block]:
-    """Draw a value as it was and as it becomes."""
     struck, bold = (
         [{**leaf, "style": {**leaf.get("style", {}), style: True}} for leaf in value]
         for value, style in ((old, "strike"), (new, "bold"))
@@ -59,16 +58,16 @@ def changes_written(action: Action, found: Written, *, on_card: bool = False) ->
     return changes_of(action.request.args, found.decision.edited_action.args, found.terms.masked, hidden)
 
 
-def _leads(action: Action, value: str) -> bool:
-    """Whether this is a date or the amount of the call. A button of a call that pays 900 never reads *Approve 5*."""
-    amount = action.facts.amount
-    is_it = value.startswith('"') or (amount is not None and encode(amount.value) == value)
-    return is_it and _PLAIN.fullmatch(value) is not None
-
-
 def one_value(action: Action) -> tuple[str, str] | None:
     """Give the number or the date, before and after, that is all that somebody proposes to change; else `None`."""
     match changes_written(action, action.proposal, on_card=True) if action.proposal else []:
         case [Change(old=[old], new=[new])] if _leads(action, old) and _leads(action.after, new):
             return old.strip('"'), new.strip('"')
     return None
+
+
+def _leads(action: Action, value: str) -> bool:
+    """Whether this is a date or the amount of the call. A button of a call that pays 900 never reads *Approve 5*."""
+    amount = action.facts.amount
+    is_it = value.startswith('"') or (amount is not None and encode(amount.value) == value)
+    return is_it and _PLAIN.fullmatch(value) is not None

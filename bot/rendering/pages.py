@@ -21,7 +21,6 @@ _Line = tuple[str, str]
 
 
 def sections(action: Action) -> Sections:
-    """Write arguments and description as lines."""
     description = [("description", text_lines(action.description))] if action.description else []
     return [("arguments", argument_lines(action.shown())), *description]
 

@@ -42,10 +42,7 @@ _PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 
 @once_as_asked
 def subject(action: Action, room: int = ROOM) -> str:
-    """Say what a call is about: its tool and the values that matter, or what the policy says in its place.
-
-    A value that an edit changed, or is proposed to change, is in it as `1250 → 1200`. A question is what it asks.
-    """
+    """Say what a call is about: its tool and the values that matter, or what the policy says in its place."""
     if action.terms.title:
         after = action.after
         said = cut(_by_policy(action, after), _LONGEST_TITLE)
@@ -80,7 +77,6 @@ def tools_of(actions: Sequence[Action], room: int = ROOM) -> str:
 
 
 def tool_of(action: Action) -> str:
-    """Name the tool, or say that its name is unusual."""
     return safe_name(action.request) or words.UNUSUAL_TOOL
 
 
@@ -139,7 +135,6 @@ def _is_whole(value: Any, text: str) -> bool:
 
 
 def _values(action: Action, room: int) -> str:
-    """Write the values that matter, and count the others."""
     after = action.after
     facts = after.facts
     if action.terms.headline and (said := _by_policy(action, after)):
@@ -164,7 +159,6 @@ def _kept(facts: Facts, headline: Sequence[str], before: _Before, room: int) -> 
 
 
 def _by_policy(action: Action, after: Action) -> str:
-    """Write what the policy says in a title: its own words with the values in them, or the values of its headline."""
     if action.terms.title:
         texts = iter(_changed(action, after, _PLACEHOLDER.findall(action.terms.title)))
         return _PLACEHOLDER.sub(lambda _: next(texts), action.terms.title)
@@ -174,7 +168,6 @@ def _by_policy(action: Action, after: Action) -> str:
 
 
 def _changed(action: Action, after: Action, names: Sequence[str]) -> list[str]:
-    """Write these values, each as it was and as it becomes where that is different."""
     old, new = (_filled(call.shown(on_card=True), names) for call in (action, after))
     both = zip(old, new, strict=True)
     return [after if before == after else f"{before} {in_text.BECOMES} {after}" for before, after in both]

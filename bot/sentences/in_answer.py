@@ -129,12 +129,10 @@ def _card(address: str) -> str:
 
 
 def already_decided(index: int, decision: str, people: Sequence[str], at: datetime) -> str:
-    """Tell somebody who came too late who decided."""
     return f"Call {index + 1} was already {_DID.get(decision, 'decided')} by {', '.join(people)} {when(at)}."
 
 
 def already_ended(index: int, status: str) -> str:
-    """Tell somebody who came too late how the request ended."""
     return f"Call {index + 1} {_ENDED.get(status, 'is not open')}; nothing was recorded."
 
 
@@ -146,7 +144,6 @@ def counted(indices: Sequence[int], kind: str, count: int, needed: int, *, again
 
 
 def uncounted(people: Sequence[str]) -> str:
-    """Say whose votes were removed."""
     return f"No longer counted, because they may not decide this now: {', '.join(people)}."
 
 
@@ -170,7 +167,6 @@ def not_decided(indices: Sequence[int], reason: str) -> str:
 
 
 def proposed(rule: str, needed: int, channel: str = "") -> str:
-    """Tell the author of an edit that others have to agree with it; the channel only where there are several."""
     where = f" in {channel}" if channel else ""
     return f"The rule “{rule}” decides about these values, so your change is a proposal: {people_have(needed)} to agree{where}."
 
@@ -186,7 +182,6 @@ MASKS_THE_CHANGE = "it masks what you changed, so nobody could see what they agr
 
 
 def too_few_approvers(needed: int) -> str:
-    """Say that a rule takes more people than it names."""
     return f"{people_have(needed)} to agree, but fewer people may"
 
 
@@ -196,7 +191,6 @@ SOMEBODY_WAS_FASTER = "Somebody else was faster: look at the card again."
 
 
 def extended_before(until: datetime) -> str:
-    """Say that the deadline was moved already."""
     return f"It is already open until {when(until)}."
 
 
@@ -213,17 +207,14 @@ _OUTSIDERS: dict[Outsider, str] = {
 
 
 def outsider(kind: Outsider) -> str:
-    """Say that somebody from outside may not decide."""
     return f"{_OUTSIDERS[kind]} may not decide here, unless the policy names them by their id."
 
 
 def not_an_approver(approvers: Sequence[str], *, by_schedule: bool) -> str:
-    """Tell somebody who may decide instead of them, and where a schedule says so, why it may not name them."""
     schedule = " The schedule does not name you now, or it does not answer." if by_schedule else ""
     return f"Only {or_more(approvers, len(approvers))} can decide this.{schedule}"
 
 
 def decision_not_offered(decision: str, offered: Sequence[str]) -> str:
-    """Say which decisions the agent and the policy offer."""
     names = [_DO[name] for name in offered if name in _DO]
     return f"You cannot {_DO.get(decision, 'do this')} here, only {or_more(names, len(names))}."

@@ -40,7 +40,6 @@ _HOW_TO_WRITE = {
 
 
 def hint(described: str, kind: str) -> str:
-    """Say what the schema says about a value, and how a number is written."""
     how = _HOW_TO_WRITE.get(kind, "")
     stop = "." if how and described and described[-1] not in ".!?…)" else ""
     return f"{described}{stop} {how}".strip()
@@ -67,7 +66,6 @@ beyond = "The agent can only keep whole numbers from {} to {}.".format
 
 
 def too_many_digits(number: str = "This") -> str:
-    """Say that a number would be rounded."""
     return f"{number} has more digits than a number can hold."
 
 
@@ -91,7 +89,6 @@ _TYPES = {
 
 
 def type_words(name: Any) -> str:
-    """Name a type of JSON Schema in plain words."""
     return _TYPES.get(name, "any value") if isinstance(name, str) else "any value"
 
 

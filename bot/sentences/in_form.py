@@ -23,7 +23,6 @@ def title(verb: str, index: int | None) -> str:
 
 
 def several(verb: str, count: int) -> str:
-    """Title a form about several calls, and label its button: Reject 1 call, Agree to 3 calls."""
     return f"{verb} {count} {'call' if count == 1 else 'calls'}"
 
 
@@ -44,7 +43,6 @@ rows_in_sight = "Rows {} to {} of {}".format
 
 
 def about_edit(problem: str | None) -> str:
-    """Say what a form changes, and why it does not use the tool's schema where there is a problem with it."""
     if not problem:
         return _ABOUT_EDIT
     return (
@@ -97,12 +95,10 @@ page_of_action = "Page {1} of {2} of call {0}".format
 
 
 def first_page(last: int, turn: str, approve: str) -> str:
-    """Say on the first page of a review where its buttons lead: the one that turns the page, and the one at the end."""
     return f"{page(1, last)}. The buttons below a call decide only that call. *{turn}* leads to *{approve}*."
 
 
 def to_be_approved(what: str, at_once: Sequence[int], voted: Sequence[int]) -> str:
-    """Say at the end of a review what its button does; `what` names the tool and how often."""
     shown = [*at_once, *voted]
     which = f"{what} ({calls(shown)})"
     if not voted:
@@ -113,7 +109,6 @@ def to_be_approved(what: str, at_once: Sequence[int], voted: Sequence[int]) -> s
 
 
 def left_out(indices: Sequence[int], why: str) -> str:
-    """Say at the end of a review what its button leaves out, and why."""
     return f"Not included: {calls(indices)} ({why})."
 
 
@@ -127,12 +122,10 @@ _WANT = {"edit": "changed this:", "respond": "answered this. The call does not r
 
 
 def proposal(people: str, decision: str) -> str:
-    """Say what people propose, above the proposal itself."""
     return f"{people} {_WANT.get(decision, 'decided otherwise.')}"
 
 
 def votes_missing(count: int) -> str:
-    """Say in the form to agree how many votes it takes from here on."""
     return "*The next vote is the last:* it decides." if count <= 1 else f"{count} more votes decide."
 
 
@@ -157,7 +150,6 @@ CHOOSE_PERSON = "Choose a person"
 
 
 def to_be_rejected(indices: Sequence[int], what: str) -> str:
-    """Say which calls a form rejects, and what they are about."""
     return f"This rejects {calls(indices)}: {what}."
 
 
@@ -168,7 +160,6 @@ type_value = "To approve, type {}".format
 
 
 def value_of(name: str) -> str:
-    """Say which argument has this value; without one, it is the tool's name."""
     return f"The {f'value of {name}' if name else 'name of the tool'}. Type it exactly."
 
 

@@ -1,9 +1,6 @@
 """What the Home tab says, and what `/approvals` shows: a person's lists."""
 
 from collections.abc import Mapping
-from datetime import datetime
-
-from bot.sentences.words import by
 
 TITLE = "Approvals"
 LOOKING = "Looking…"
@@ -24,9 +21,10 @@ EMPTY: Mapping[str, str] = {
 LAST_PAGE = "There is nothing more on this page."
 FURTHER = "Next page"
 FROM_START = "First page"
-ALL_AGENTS, ALL_TOOLS = "All agents", "All tools"
 more = "{} more are not shown: revoke some of these first.".format
 given_in = "Given in {}.".format
+until, approved_at = "until {}".format, "*approved at {} if nobody decides*".format
+"""Each with a time."""
 
 
 def waiting(count: int, first: str, *, is_first: bool, has_more: bool) -> str:
@@ -35,13 +33,3 @@ def waiting(count: int, first: str, *, is_first: bool, has_more: bool) -> str:
     if count == 1 and not has_more:
         return f"*{number} waits for you, {first}*"
     return f"*{number} wait for you, the first {first}*"
-
-
-def until(deadline: datetime, now: datetime) -> str:
-    """Say until when a call can be decided."""
-    return f"until {by(deadline, now)}"
-
-
-def approved_at(deadline: datetime, now: datetime) -> str:
-    """Say until when somebody can object to a call."""
-    return f"*approved at {by(deadline, now)} if nobody decides*"

@@ -50,7 +50,6 @@ at_place = "{}: {}".format
 
 
 def missing_scopes(scopes: Sequence[str]) -> str:
-    """Say that the app lacks what Slack wants at a place."""
     return (
         f"ask elsewhere, or add the scope {', '.join(scopes) or 'for such a place'} and install the app again"
     )
@@ -80,7 +79,6 @@ not_a_person = (
 
 
 def requester_unknown(rule: str, named: str | None, agent: str) -> str:
-    """Say that a rule needs to know for whom the agent acts, and nothing but the agent says it, if anything."""
     where = f"rule {rule!r} requires to know for whom the agent acts"
     if named is None:
         return (
@@ -103,7 +101,6 @@ look_alike = (
 
 
 def nothing_left(rule: str, offered: Sequence[str], index: int, tool: str, allowed: Sequence[str]) -> str:
-    """Say that agent and rule have no decision in common."""
     return (
         f"rule {rule!r} offers only {', '.join(offered)} for action {index + 1} ({tool}), "
         f"and the agent allows only {', '.join(allowed)}: nothing is left to decide"

@@ -12,19 +12,16 @@ earlier_uses = "{} earlier uses are not shown.".format
 
 
 def reminder(about: str, called: Sequence[str]) -> str:
-    """Remind people of what nobody has decided."""
     return f"Still waiting: {about}.{f' Approvers: {_called(called)}.' if called else ''}"
 
 
 def escalated(about: str, called: Sequence[str], also_in: str | None) -> str:
-    """Say that more people are asked, because nobody has decided for a while."""
     return _asked_of_more(
         f"Nobody has decided {about} yet", f"{_called(called)} may decide now, too.", also_in
     )
 
 
 def proposed(person: str, about: str, called: Sequence[str], also_in: str | None) -> str:
-    """Say that somebody proposes an edit, and who may agree."""
     may = f"{_called(called)} may agree." if called else ""
     return _asked_of_more(f"{person} proposes changes to {about}", may, also_in)
 
@@ -35,12 +32,10 @@ def _asked_of_more(says: str, may: str, also_in: str | None) -> str:
 
 
 def extended(person: str, about: str, until: datetime | None) -> str:
-    """Say who moved the deadline."""
     return f"{person} moved the deadline of {about}{f' to {when(until)}' if until else ''}."
 
 
 def handed_over(person: str, about: str, to: Sequence[str]) -> str:
-    """Say who looks at a card from now on."""
     return f"{person} hands {about} over to {_called(to)}. Everybody who may decide still can."
 
 
@@ -54,7 +49,6 @@ def told(titles: Sequence[str], called: str, not_run: str) -> str:
 
 
 def asked_by(agent: str, places: Sequence[str]) -> str:
-    """Say to that person who asked, and where."""
     where = f" in {', '.join(places)}" if places else ""
     return f"Agent `{agent}` asked this on your behalf{where}."
 
@@ -83,15 +77,12 @@ def standing_given(person: str, tool: str, same: str, run: str, until: datetime,
 
 
 def used(count: int, most: int) -> str:
-    """Say how often a standing approval was used."""
     return f"Used {count} of {most}." if count else NOT_USED
 
 
 def ended(at: datetime, by: str, person: str) -> str:
-    """Say when and why a standing approval ended: by `time`, `uses`, `went_back` or the person who revoked it."""
     return f"*Ended* {when(at)}: {_REASONS.get(by) or f'revoked by {person}'}."
 
 
 def use(number: int, at: datetime, requester: str) -> str:
-    """Write one use of a standing approval."""
     return f"{number}. {when(at)}" + (f", for {requester}" if requester else "")

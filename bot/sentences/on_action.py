@@ -6,7 +6,6 @@ from bot.sentences.words import when
 
 # --- The call -----------------------------------------------------------------------------------------------------------
 
-UNUSUAL_NAME = "(unusual name)"
 READ_FIRST = "To approve or edit, read all of it first."
 TO_BE_READ = "to be read first"
 HIGH_RISK = "⚠️ *High risk*"
@@ -19,32 +18,23 @@ def title(number: int | None, tool: str = "") -> str:
     return named if number is None else f"*{number}.* {named}"
 
 
-def only_the_beginning(count: int, argument: str) -> str:
-    """Say that a card shows only the beginning of so many characters, nearly all of them in one argument if it is named."""
-    many = (
-        f": {argument} has {count:,} characters in all" if argument else f", of {count:,} characters in all"
-    )
-    return f"*Only the beginning is shown*{many}. {READ_FIRST}"
+only_the_beginning = (f"*Only the beginning is shown*, of {{:,}} characters in all. {READ_FIRST}").format
 
 
 def not_in_schema(names: str, count: int) -> str:
-    """Warn of arguments that are not in the schema of the tool: many tools ignore them."""
     what, them = ("argument", "it") if count == 1 else ("arguments", "them")
     return f"⚠️ *The tool's schema does not have the {what}* {names}. The call may run without {them}."
 
 
 def in_reading_only(names: str, *, is_cut: bool) -> str:
-    """Say which arguments only a reading shows."""
     return f"Open to see: {names}." + ("" if is_cut else f" {READ_FIRST}")
 
 
 def to_type(value: str, *, agree: bool = False) -> str:
-    """Say what is typed to approve a call of high risk, or to agree with a change of it."""
     return f"{HIGH_RISK}. To {'agree' if agree else 'approve'}, type {value}."
 
 
 def people_needed(approving: int, rejecting: int) -> str:
-    """Say how many people it takes to approve, and to reject."""
     reject = "One rejection stops it" if rejecting == 1 else f"{rejecting} rejections stop it"
     return f"Needs {approving} {'approval' if approving == 1 else 'approvals'}. {reject}."
 
@@ -58,7 +48,6 @@ OTHERS_READ_IT = "That one was asked in another channel, so what is different is
 
 
 def proposed_again(number: int, person: str, link: str, difference: str) -> str:
-    """Say that a call is proposed again, and whether it is different from the one before."""
     before = f"<{link}|the one before>" if link else "the one before"
     ending = "th" if number % 100 in (11, 12, 13) else _ENDINGS.get(number % 10, "th")
     return f"*{number}{ending} proposal.* {person} asked for changes to {before}. {difference}"
@@ -74,7 +63,6 @@ one_vote_of = "This is one vote: {} people have to agree.".format
 
 
 def run(tool: str) -> str:
-    """Ask whether a call runs."""
     return f"Run {tool or 'this call'}?"
 
 
@@ -123,14 +111,15 @@ def decided(decision: str, *, is_void: bool, for_run: bool) -> str:
     return (_VOID if is_void else _DONE).get(decision, "Decided otherwise") + later
 
 
-def rejected_in_silence(votes: str) -> str:
-    """Say that the deadline rejected an action."""
-    return f"Expired, so rejected: {votes or 'nobody decided'}"
+TOO_FEW_VOTES = "too few people voted"
 
 
-def not_decided(votes: str) -> str:
-    """Say that the deadline came before a decision."""
-    return f"Not decided in time: {votes}" if votes else "Not decided in time"
+def rejected_in_silence(*, has_votes: bool) -> str:
+    return f"Expired, so rejected: {TOO_FEW_VOTES if has_votes else 'nobody decided'}"
+
+
+def not_decided(*, has_votes: bool) -> str:
+    return f"Not decided in time{f': {TOO_FEW_VOTES}' if has_votes else ''}"
 
 
 def outcome(status: str, people: str, at: datetime) -> str:
@@ -144,10 +133,7 @@ def folded(number: int, tool: str, outcome: str, mark: str, ran: str) -> str:
     return f"{f'{mark} ' if mark else ''}{named} · {f'*{ran}* · ' if ran else ''}{outcome}"
 
 
-def outcome_by_standing(status: str, people: str, at: datetime) -> str:
-    """Say that an earlier decision answered this call."""
-    return f"*{status}* without asking, as {people} said before, {when(at)}"
-
+outcome_by_standing = "*{}* without asking, as {} said before, {}".format
 
 # --- Votes and proposals ------------------------------------------------------------------------------------------------
 
@@ -164,16 +150,8 @@ _VOTED_OTHERWISE = {
     "edit": "want another change",
     "respond": "gave another answer",
 }
-_VOTES = {
-    "approve": "approvals",
-    "edit": "approvals with the same changes",
-    "reject": "rejections",
-    "respond": "with the same answer",
-    "proposal": "agreed to the change",
-}
 voted = "*{}*: {}".format
 other_proposals = "and {} other proposals".format
-other_votes = "{} other votes".format
 waiting_for = "{} · waiting for {}".format
 and_agrees = "{} and agrees".format
 agreed = "{} · *{}*: {}".format
@@ -191,13 +169,7 @@ def tally(kind: str, count: int, needed: int, *, beside_change: bool) -> str:
     return f"{count} of {needed} {voted.get(kind, 'decided')}"
 
 
-def votes(kind: str, count: int, needed: int) -> str:
-    """Say how far people came who were too few: 1 of 2 approvals."""
-    return f"{count} of {needed} {_VOTES.get(kind, 'votes')}"
-
-
 def did(person: str, decision: str) -> str:
-    """Say who wrote what a card shows."""
     return f"{person} {'answered' if decision == 'respond' else 'changed'} this"
 
 

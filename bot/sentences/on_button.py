@@ -16,7 +16,6 @@ LABELS: Mapping[str, str] = {
     "option": "Answer",
     "read": "Details",
     "finish": "I have read it",
-    "more": "More…",
     "page": "Next",
     "form": "Back",
     "approve_all": "Approve all…",
@@ -46,5 +45,4 @@ def beside_proposal(verb: str, old: str, new: str, *, answers: bool) -> str:
 
 
 def all_labels() -> list[str]:
-    """Give how each of our buttons begins."""
     return [*LABELS.values(), OTHER_ANSWER, OPEN, "Agree", "Confirm"]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from bot.sentences.words import Deadline, by, few_numbers, more, numbers, on_button, times, when
+from bot.sentences.words import Deadline, few_numbers, numbers, on_button, times, when
 from bot.sentences.words import calls as calls_numbered
 
 # --- The title --------------------------------------------------------------------------------------------------------
@@ -29,7 +29,6 @@ ended = "{}: {}".format
 
 
 def times_of(tool: str, count: int) -> str:
-    """Name a tool, and how often it is called where that is not once."""
     return tool if count == 1 else f"{tool}, {times(count)}"
 
 
@@ -41,17 +40,14 @@ def odd_of(count: int, name: str, value: str | None) -> str:
 
 
 def other_odd(count: int) -> str:
-    """Count the arguments that differ in a few calls and are not named."""
     return f"{count} more odd {'argument' if count == 1 else 'arguments'}"
 
 
 def still_open(what: str, still: int, total: int) -> str:
-    """End what a card is about where a part of it is decided."""
     return f"{what}, {still} of {total} open" if 0 < still < total else what
 
 
 def wants(agent: str, what: str, *, again: bool = False, asks: bool = False) -> str:
-    """Title a card that is open: a call, or a question."""
     return f"{agent}{' asks' if asks else ''}{' again' if again else ''}: {what}"
 
 
@@ -73,13 +69,7 @@ def ran(done: int, failed: int, runs: int, of: int) -> str:
 
 
 def news_first(news: str, calls: str, how: str) -> str:
-    """Title a card with calls that failed, or of which nobody knows what became of them: this comes first.
-
-    Args:
-        news: What became of the calls, as `ran` gives it.
-        calls: What was asked.
-        how: How it was decided, as it begins a title.
-    """
+    """Title a card with calls that failed, or of which nobody knows what became of them: this comes first."""
     what = news.removeprefix(", ")
     return f"{what[:1].upper()}{what[1:]}: {calls} ({how[:1].lower()}{how[1:]})"
 
@@ -118,21 +108,12 @@ WAITING_FOR_OTHERS = "waiting for a decision in another channel"
 
 PLAINER = "This card has ended. Slack refused to show the rest of it."
 so_far = "{} of {} decided".format
+nobody_decided, all_reported, closed = "nobody decided by {}".format, "reported {}".format, "ended {}".format
+"""Each with a time."""
 
 
 def not_run(count: int) -> str:
-    """Say that these calls were not approved, so they did not run."""
     return "it did not run" if count == 1 else f"the {count} calls did not run"
-
-
-def nobody_decided(deadline: datetime) -> str:
-    """Say that nobody decided until the deadline."""
-    return f"nobody decided by {by(deadline)}"
-
-
-def all_reported(at: datetime) -> str:
-    """Say since when the outcome of every call is known."""
-    return f"reported {when(at)}"
 
 
 # --- The line below: who asks, who decides, and until when ----------------------------------------------------------------
@@ -142,12 +123,7 @@ VERIFIED_AGENT = "verified agent"
 REQUESTER_UNKNOWN = "*requester unknown*"
 FOR_PERSON_ABOVE = "for the person named on the card above"
 SEVERAL_DECIDE = "the people named at each call decide"
-DECIDED_AS_PROPOSED = "as proposed, the people that each proposal names decide"
 on_behalf_of = "for {}".format
-decide = "{} decide".format
-as_asked = "as asked, {}".format
-as_asked_elsewhere = "as asked, the people named in {} decide".format
-"""Say that others decide a call as it was asked."""
 
 
 def asked_by(agent: str, requester: str = "", *, verified: bool = False) -> str:
@@ -156,18 +132,12 @@ def asked_by(agent: str, requester: str = "", *, verified: bool = False) -> str:
 
 
 def withdrawn(agent: str, at: datetime | None, requester: str = "", *, verified: bool = False) -> str:
-    """Say who took a request back and when, and for whom it was asked."""
     who = f"{VERIFIED_AGENT} `{agent}`" if verified else f"`{agent}`"
     said = [
         f"withdrawn by {who}" + (f" {when(at)}" if at else ""),
         f"asked for {requester}" if requester else "",
     ]
     return " · ".join(filter(None, said))
-
-
-def closed(at: datetime) -> str:
-    """Say when a request ended."""
-    return f"ended {when(at)}"
 
 
 UNLESS_THEY_DO, UNLESS_DECIDED = "if nobody does", "if nobody decides"
@@ -187,34 +157,18 @@ def at_deadline(at: str, then: Deadline, unless: str) -> str:
 
 
 def decides(people: str, needed: int, rejecting: int) -> str:
-    """Say who may decide, and how many of them it takes."""
     who = f"needs {needed} of {people}" if needed > 1 else f"{people} decides"
     return f"{who}, {rejecting} to reject" if rejecting > 1 else who
 
 
-def as_proposed(person: str, index: int | None, decides: str) -> str:
-    """Say who may decide what somebody proposes; with the index of its call where a card has several."""
-    return f"{f'call {index + 1} ' if index is not None else ''}as {person} proposes, {decides}"
-
-
-def also_asked_in(places: Sequence[str], others: int) -> str:
-    """Say where else the same actions are asked."""
-    return f"also asked in {', '.join(places)}{more(others)}"
-
-
-def person_decides(person: str, indices: Sequence[int]) -> str:
-    """Say which actions somebody decides."""
-    return f"{person} ({few_numbers(indices)})"
-
+also_asked_in = "also asked in {}".format
 
 # --- Its messages -------------------------------------------------------------------------------------------------------
 
 part_for = "{}. Asked by {}.".format
-in_part = "part {}".format
 
 
 def asks(title: str, *more: str) -> str:
-    """Say in a notification what an open card asks. It is all that a phone shows, and a screen reader reads it first."""
     return " ".join([f"{title}.", *(f"{said[:1].upper()}{said[1:]}." for said in more)])
 
 
@@ -224,7 +178,6 @@ def ended_for(title: str, alarm: str, agent: str, then: Sequence[str]) -> str:
 
 
 def part(number: int, count: int, indices: Sequence[int]) -> str:
-    """Title a part of a card."""
     return f"Part {number} of {count}: {calls_numbered(indices)}"
 
 
@@ -242,7 +195,6 @@ AGENT_SAYS_OF_RUN = "The agent says about this run:"
 
 
 def stopped(calls: int) -> str:
-    """Say that an agent stopped while approved calls may have been running."""
     which = "The call" if calls == 1 else "Some or all of the calls"
     return f"The agent stopped after the approval. {which} may have run. Check before you ask again."
 
@@ -251,7 +203,6 @@ NOT_USED_WHY = "The agent could not use this decision. If it asks again, that is
 
 
 def not_started(calls: int, agent: str) -> str:
-    """Say that no agent has taken an approval."""
     which = "this call" if calls == 1 else "these calls"
     return f"The agent has not started {which} for 10 minutes, and still may. Check that {agent} is running."
 
@@ -271,20 +222,13 @@ NOT_YET = "Cancel"
 
 
 def questions(indices: Sequence[int], review: str) -> str:
-    """Say which calls only ask something, and where they are answered."""
     listed = calls_numbered(indices)
     is_what, them = ("is a question", "it") if len(indices) == 1 else ("are questions", "them")
     return f"{listed[:1].upper()}{listed[1:]} {is_what}: answer {them} in *{review}*."
 
 
 def of_call(label: str, number: int) -> str:
-    """Label the button of one of several calls."""
     return f"{label.removesuffix('…')} {number}{'…' * label.endswith('…')}"
-
-
-def not_to_be_approved(indices: Sequence[int]) -> str:
-    """Say which actions cannot be approved."""
-    return f"Cannot be approved: {numbers(indices)}."
 
 
 def several(verb: str, indices: Sequence[int], still: int) -> str:
@@ -296,7 +240,6 @@ def several(verb: str, indices: Sequence[int], still: int) -> str:
 
 
 def at_once_and_voted(at_once: Sequence[int], voted: Sequence[int]) -> str:
-    """Say in the question what becomes of several calls, where only some of them take several people."""
     return f"Run at once: {few_numbers(at_once)}. Run when enough people agree: {few_numbers(voted)}."
 
 
@@ -304,7 +247,6 @@ YOUR_VOTE = "This is your vote. A call that needs more people runs when they agr
 
 
 def which(indices: Sequence[int], what: str) -> str:
-    """Say which of several calls are meant, and what they are about."""
     listed = calls_numbered(indices)
     return f"{listed[:1].upper()}{listed[1:]}: {what}."
 
@@ -326,12 +268,10 @@ more_lines = "{} more lines have no room here.".format
 
 
 def in_all(count: int) -> str:
-    """Say behind some values that all rows have them."""
     return "in both" if count == 2 else f"in all {count}"
 
 
 def of_rows(indices: Sequence[int], mark: str, words: str) -> str:
-    """Say something of some rows, mark them, or both."""
     return f"{mark} {numbers(indices)}{words and f': {words}'}".strip()
 
 
@@ -340,14 +280,12 @@ def of_rows(indices: Sequence[int], mark: str, words: str) -> str:
 THIS_CHANNEL = "this channel"
 anyone_in = "anyone in {}".format
 extend_by = "Extend by {}".format
+not_to_be_approved = "Cannot be approved: {}.".format
 
 
 def on_call(schedule: str, people: Sequence[str]) -> str:
-    """Name who is on call: with the people of the moment when it was asked, where they are known."""
     names = ", ".join(people)
     return f"{names} (on call for {schedule})" if names else f"the people on call for {schedule}"
 
 
-def looking(person: str, until: datetime) -> str:
-    """Say who is looking at a card."""
-    return f"{person} is looking at this, until {when(until)}. Everybody who may decide still can."
+looking = "{} is looking at this, until {}. Everybody who may decide still can.".format

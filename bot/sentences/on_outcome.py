@@ -22,12 +22,10 @@ def became(news: str, called: str, alarm: str) -> str:
 
 
 def ran(status: str, at: datetime, number: int) -> str:
-    """Say what became of a call, and when it was reported; of several calls, with its number."""
     return f"{f'{number}. ' if number else ''}*{_STATUS[status]}* {when(at)}"
 
 
 def failed(indices: Sequence[int]) -> str:
-    """Say which of several calls failed. The first one of them follows."""
     which = calls(indices)
     named = which if len(which) <= _NAMED else f"{len(indices)} calls"
     return f"{named.capitalize()} failed{f', here is {indices[0] + 1}' if len(indices) > 1 else ''}"

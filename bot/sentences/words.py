@@ -49,7 +49,6 @@ def on_button(label: str, shorter: str) -> str:
 
 
 def calls(indices: Sequence[int]) -> str:
-    """Name calls: call 1, or calls 1 to 3, 5."""
     return f"{'call' if len(indices) == 1 else 'calls'} {numbers(indices)}"
 
 
@@ -71,7 +70,6 @@ def more(count: int) -> str:
 
 
 def times(count: int) -> str:
-    """Say how often: once, 5 times."""
     return "once" if count == 1 else f"{count} times"
 
 
@@ -102,7 +100,6 @@ def clock(moment: datetime, since: datetime) -> str:
 
 
 def duration_words(duration: timedelta) -> str:
-    """Write a duration as people say it: 30 minutes, 1 hour 30 minutes."""
     left, words = int(duration.total_seconds()), []
     for seconds, unit in _UNITS:
         count, left = divmod(left, seconds)
@@ -112,5 +109,4 @@ def duration_words(duration: timedelta) -> str:
 
 
 def place_name(channel: str) -> str:
-    """Name the place where something is asked."""
     return "a direct message" if channel.startswith("D") else f"<#{channel}>"

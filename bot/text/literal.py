@@ -57,10 +57,6 @@ _JOINED = re.compile(f"({SEQUENCE.pattern})")
 _NOT_ASCII = re.compile(r"[^ -~\n]+")
 _RIGHT_TO_LEFT = {"R", "AL", "AN"}
 _STATEMENT = 40
-# A character as `visible` writes it: a code and how often it is there, a statement, or the beginning of these at the end.
-_ATOM = re.compile(
-    r"\\u\{([0-9A-F]+)(?:\*([0-9]+))?\}|\\\{([0-9]+ [^}]*)\}|\\(?:u?\{[^}]*|u)?\Z|\\.|.", re.DOTALL
-)
 # Half a number reads as another number. A space between digits is part of the number.
 _WORD_END = re.compile(r"\n|(?<!\d) | (?!\d)")
 _LONG_WORD = 200
@@ -80,23 +76,6 @@ def visible(text: str) -> str:
     escape = _SPECIAL if _is_odd(text) else _COUNTED
     escaped = escape.sub(_escape, text)
     return _BESIDE_ASCII.sub(_distinguish_letters, escaped) if has_decomposed(text) else escaped
-
-
-def count_written(shown: str) -> int:
-    """Count the characters that a text stands for which `visible` wrote, or the beginning of one."""
-    return sum(map(_count_atom, _ATOM.finditer(shown)))
-
-
-def _count_atom(atom: re.Match[str]) -> int:
-    code, times, statement = atom.groups()
-    if statement:
-        count = int(statement.partition(" ")[0])
-        # The two newlines around blank lines are written as well.
-        return count - 1 if statement == in_text.blank_lines(count) else count
-    if code:
-        return int(times or 1)
-    # Two things are no character of the text: `\+`, which says how a letter is stored, and a spelling that was cut off.
-    return 0 if atom[0] == "\\+" or (atom[0][0] == "\\" and len(atom[0]) != 2) else 1
 
 
 def one_line(text: str) -> str:
@@ -175,18 +154,14 @@ def head(text: str, size: int) -> str:
     return found
 
 
-def clip(text: str, size: int, end: Callable[[str, int], str] | None = None) -> str:
-    """Shorten text to so many units (40 or more), at the end of a word, saying how many characters are missing.
-
-    `end` says that in other words: it is given what is kept, and how many characters are not.
-    """
+def clip(text: str, size: int, end: str = "") -> str:
+    """Shorten text to so many units (40 or more), at the end of a word, saying how many characters are missing, or else `end`."""
     if units(text) <= size:
         return text
     kept = len(head(text, size - _STATEMENT))
     ends = (found.start() for found in _WORD_END.finditer(text, max(kept - _LONG_WORD, 0), kept + 2))
     kept = max((end for end in ends if 0 < end <= kept), default=kept)
-    left = len(text) - kept
-    return text[:kept] + (end(text[:kept], left) if end else in_text.more_characters(left))
+    return text[:kept] + (end or in_text.more_characters(len(text) - kept))
 
 
 def pieces(text: str, size: int) -> list[str]:

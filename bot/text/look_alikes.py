@@ -58,7 +58,6 @@ def _resembles(name: str, glob: str) -> bool:
 
 
 def _joined(name: str) -> set[str]:
-    """Write a name without separators."""
     return {form.replace("_", "") for form in _forms(name)}
 
 
@@ -125,7 +124,6 @@ def misread_words(texts: Iterable[str]) -> list[str]:
 
 
 def domains(texts: Iterable[str]) -> dict[str, str]:
-    """Give the domain names with letters outside of ASCII, each with how computers read it."""
     return {host: read for text in texts if not text.isascii() for host, read in _domains(text)}
 
 

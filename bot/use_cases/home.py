@@ -1,7 +1,7 @@
 """Finds what waits for a person, and what they asked for and decided. Every request is judged as a click on it would be."""
 
 import logging
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from agent_adapter.errors import InvalidRequestError
@@ -30,7 +30,6 @@ class _Search:
     """What was met on the way through the list."""
 
     entries: list[str]
-    agent: str
     read: int = 0
     after: Spot | None = None
     """The last entry that was looked at."""
@@ -81,53 +80,34 @@ class Home:
         return found & {*people}
 
     async def _mine_of(self, look: Look, ids: list[str]) -> HomePage:
-        agents = {_agent(interrupt_id) for interrupt_id in ids}
-        ids = [interrupt_id for interrupt_id in ids if look.agent in {"", _agent(interrupt_id)}][look.first :]
+        ids = ids[look.first :]
         # The entry of a record that is gone leads nowhere.
         found = [await self._readable(interrupt_id) for interrupt_id in ids[:ROWS]]
         rows = [Row(state, tuple(range(len(state.actions)))) for state in found if state]
-        return HomePage(look, rows, _further(look, len(ids)), sorted(agents))
+        return HomePage(look, rows, _further(look, len(ids)))
 
     async def _waiting(self, user: str, look: Look, entries: list[str]) -> HomePage:
-        search = _Search(entries, look.agent, after=look.after)
+        search = _Search(entries, after=look.after)
         rows: list[Row] = []
-        tools = {look.tool}
         last = look.after
         end: Spot | None = None
         async for spot, state, mine in self._asked(search, user):
-            tools.update(_tools(state, mine))
-            shown = tuple(index for index in mine if look.tool in {"", state.actions[index].request.name})
-            if shown and len(rows) == ROWS:
+            if mine and len(rows) == ROWS:
                 end = last
                 break
-            if shown:
-                rows.append(Row(state, shown))
+            if mine:
+                rows.append(Row(state, mine))
             last = spot
         else:
             end = None if search.is_over else search.after
-        counts = await self.store.count_waiting(entries)
-        if end or look.after:
-            tools |= await self._further_tools(user, look, entries, counts)
-        further = replace(look, after=end) if end else None
-        return HomePage(look, rows, further, sorted({*counts, look.agent} - {""}), sorted(tools - {""}))
-
-    async def _further_tools(
-        self, user: str, look: Look, entries: list[str], counts: Mapping[str, int]
-    ) -> set[str]:
-        """Name the tools on all pages, where these are few requests. Of many, only those on the page are known."""
-        if (counts.get(look.agent, 0) if look.agent else sum(counts.values())) > MOST_READ:
-            return set()
-        search = _Search(entries, look.agent)
-        return {name async for _, state, mine in self._asked(search, user) for name in _tools(state, mine)}
+        return HomePage(look, rows, replace(look, after=end) if end else None)
 
     async def _asked(
         self, search: _Search, user: str
     ) -> AsyncIterator[tuple[Spot, Approval, tuple[int, ...]]]:
         """Give the open requests of the person's lists, in order, each with the actions that it waits for. Forget what has ended."""
         while not search.is_long:
-            spots = await self.store.waiting(
-                search.entries, agent=search.agent, after=search.after, limit=AT_ONCE
-            )
+            spots = await self.store.waiting(search.entries, after=search.after, limit=AT_ONCE)
             stale = []
             for spot in spots:
                 search.after, search.read = spot, search.read + 1
@@ -184,20 +164,5 @@ def _further(look: Look, left: int) -> Look | None:
 
 
 def _of_standing(look: Look, given: Sequence[tuple[Approval, int]]) -> HomePage:
-    agents = {state.agent for state, _ in given}
-    of_agent = [(state, index) for state, index in given if look.agent in {"", state.agent}]
-    tools = {state.actions[index].request.name for state, index in of_agent}
-    rows = [
-        Row(state, (index,))
-        for state, index in of_agent
-        if look.tool in {"", state.actions[index].request.name}
-    ][look.first :]
-    return HomePage(look, rows[:ROWS], _further(look, len(rows)), sorted(agents), sorted(tools))
-
-
-def _tools(state: Approval, indices: Iterable[int]) -> set[str]:
-    return {state.actions[index].request.name for index in indices}
-
-
-def _agent(interrupt_id: str) -> str:
-    return interrupt_id.partition(".")[0]
+    rows = [Row(state, (index,)) for state, index in given][look.first :]
+    return HomePage(look, rows[:ROWS], _further(look, len(rows)))

@@ -15,8 +15,9 @@ from bot.listeners.table import TABLE, Opens
 from tests.support.axe import barriers, require_axe
 from tests.support.browser import CHROMIUM
 from tests.support.gallery.hands import Hands
+from tests.support.gallery.page import WIDTHS
 from tests.support.gallery.situations import SITUATIONS
-from tests.support.gallery.stage import WIDTHS, on_stage
+from tests.support.gallery.stage import on_stage
 from tests.support.lanes import require
 from tests.support.people import buttons
 

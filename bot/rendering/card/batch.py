@@ -24,7 +24,6 @@ from bot.rendering.calls import (
     description_is_cut,
     safe_name,
 )
-from bot.rendering.card.outcomes import common_outcome, is_edited, mark_of, outcome_line, outcome_text
 from bot.rendering.card.rows import words_while_open
 from bot.rendering.card.table import (
     MOST_ODD,
@@ -36,7 +35,14 @@ from bot.rendering.card.table import (
     same_lines,
     table_of,
 )
-from bot.rendering.card.votes import proposal_text
+from bot.rendering.card.votes import (
+    common_outcome,
+    is_edited,
+    mark_of,
+    outcome_line,
+    outcome_text,
+    proposal_text,
+)
 from bot.rendering.cautions import caution_blocks
 from bot.sentences import on_card, words
 from bot.text.literal import units, visible
@@ -90,7 +96,6 @@ def rows_blocks(calls: Sequence[Action], *, is_over: bool = False) -> list[Block
 
 
 def _odd_blocks(table: Table) -> list[Block]:
-    """Name again what a few rows have and the others do not."""
     found = odd_rows(table)
     lines: list[Block] = [
         section_of([*leaves(f"{_spans(numbers)}. ", "bold"), *leaves(named, "code")])
@@ -118,7 +123,6 @@ def _reason_blocks(calls: Sequence[Action]) -> tuple[list[Block], dict[int, list
 
 
 def _reasons(calls: Sequence[Action]) -> dict[str, list[int]]:
-    """Give the numbers of the calls about which the agent says the same."""
     found: dict[str, list[int]] = {}
     for call in calls:
         found.setdefault(call.description, []).append(call.number)
@@ -126,7 +130,6 @@ def _reasons(calls: Sequence[Action]) -> dict[str, list[int]]:
 
 
 def _spans(numbers: Sequence[int]) -> str:
-    """Write numbers in order without words: 1-3, 5."""
     return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in words.runs(numbers))
 
 

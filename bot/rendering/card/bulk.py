@@ -6,7 +6,8 @@ from dataclasses import replace
 from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.bulk import decided_together, put_to_vote, with_proposal
-from bot.domain.ids import MessageId
+from bot.domain.ids import MessageId, button_value
+from bot.domain.question import question
 from bot.rendering.blocks import Block, actions, confirm, context, divider
 from bot.rendering.buttons import APPROVE_ALL, READ, REJECT_ALL, REVIEW, button_blocks, offered, value_of
 from bot.rendering.card.batch import are_long
@@ -15,7 +16,7 @@ from bot.rendering.card.rows import held_in_title
 from bot.rendering.card.votes import is_alone
 from bot.rendering.cautions import misleads
 from bot.rendering.subject import subject_of
-from bot.sentences import in_form, in_text, on_action, on_button, on_card
+from bot.sentences import in_form, in_text, on_action, on_button, on_card, words
 from bot.text.literal import clip, units
 
 _IN_SIGHT = 5
@@ -26,11 +27,7 @@ _CONFIRM, _WHICH = 300, 60
 
 
 def bulk_blocks(state: Approval, part: MessageId) -> list[Block]:
-    """Draw the buttons below the calls of a message.
-
-    The button that approves several is only on a message that shows every value of them. *Open…* leads through them, one by
-    one. The button that rejects is on the card itself, for all calls of its place. The last open one of several has its own.
-    """
+    """Draw the buttons below the calls of a message."""
     shown = state.calls_on(part)
     asked = shown or state.places[part.place].actions
     still = [index for index in asked if state.is_open_at(index)]
@@ -39,7 +36,12 @@ def bulk_blocks(state: Approval, part: MessageId) -> list[Block]:
     if len(still) == 1 < len(shown):
         return [divider("bulk:divider"), *button_blocks(state.actions[still[0]], value_of(state, still))]
     own = _own_buttons(state, still) if shown else []
-    buttons = [*_approve_or_review(state, part, still), *_reject_all(state, part, still), *own]
+    everything = question(state, asked)
+    buttons = [
+        *_approve_or_review(state, part, still, everything),
+        *_reject_all(state, part, still, everything),
+        *own,
+    ]
     is_full = len(buttons) > _IN_SIGHT
     buttons = buttons[: -len(own)] if is_full else buttons
     said: list[str] = []
@@ -56,7 +58,6 @@ def bulk_blocks(state: Approval, part: MessageId) -> list[Block]:
 
 
 def _details(state: Approval, part: MessageId, shown: Sequence[int]) -> list[Block]:
-    """Draw the button that shows what a message with decided calls leaves out."""
     calls = [state.actions[index] for index in shown]
     if is_alone(state.places[part.place]):
         held = held_in_title(state, calls[0])
@@ -90,18 +91,21 @@ def _has_own(call: Action) -> bool:
     return is_apart and not (call.must_read or call.proposal)
 
 
-def _approve_or_review(state: Approval, part: MessageId, still: Sequence[int]) -> list[Block]:
+def _approve_or_review(
+    state: Approval, part: MessageId, still: Sequence[int], everything: str
+) -> list[Block]:
+    """Draw the buttons that approve and open; `everything` names what all calls of the message or the place ask."""
     if len(still) < 2:
         return []
-    value = value_of(state, state.calls_on(part) or state.places[part.place].actions)
-    subject = _subject(part)
+    value, subject = button_value(state.id, question=everything), _subject(part)
     ready = decided_together(state, still, "approve")
     is_unread = any(state.actions[each].allows("approve") and state.actions[each].must_read for each in still)
     if not state.calls_on(part) or is_unread or len(ready) < 2:
         return [REVIEW.drawn(subject, value)]
     label = on_card.several(verb_for(state, ready), ready, len(still))
     asks = _confirm(state, ready, still)
-    approve = APPROVE_ALL.drawn(subject, value_of(state, ready, named=ready), label, asks=asks)
+    named = everything if ready == state.calls_on(part) else question(state, ready)
+    approve = APPROVE_ALL.drawn(subject, button_value(state.id, ready, named), label, asks=asks)
     return [approve, _REVIEW_BESIDE.drawn(subject, value)]
 
 
@@ -110,13 +114,13 @@ def verb_for(state: Approval, indices: Sequence[int]) -> str:
     return in_form.AGREE_TO if len(put_to_vote(state, indices)) == len(indices) else in_form.APPROVE
 
 
-def _reject_all(state: Approval, part: MessageId, still: Sequence[int]) -> list[Block]:
+def _reject_all(state: Approval, part: MessageId, still: Sequence[int], everything: str) -> list[Block]:
     rejectable = decided_together(state, still, "reject")
     if part.kind == "part" or len(rejectable) < 2:
         return []
     is_all = len(rejectable) == len(still)
     label = REJECT_ALL.label if is_all else on_card.several(in_form.REJECT, rejectable, len(still))
-    return [REJECT_ALL.drawn(part.place, value_of(state, state.places[part.place].actions), label)]
+    return [REJECT_ALL.drawn(part.place, button_value(state.id, question=everything), label)]
 
 
 def _not_approved_words(state: Approval, still: Sequence[int], *, has_buttons: bool) -> list[str]:
@@ -127,7 +131,7 @@ def _not_approved_words(state: Approval, still: Sequence[int], *, has_buttons: b
     asking = [each.index for each in left if each.allows("respond") and not (has_buttons and _has_own(each))]
     others = [each.index for each in left if not each.allows("respond")]
     said = [on_card.questions(asking, on_button.OPEN)] if asking else []
-    return [*said, on_card.not_to_be_approved(others)] if others else said
+    return [*said, on_card.not_to_be_approved(words.numbers(others))] if others else said
 
 
 def _confirm(state: Approval, ready: Sequence[int], still: Sequence[int]) -> Block:

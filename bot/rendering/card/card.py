@@ -1,14 +1,14 @@
-"""The card of an interrupt: which messages it takes, and what each of them shows."""
+"""The card of an interrupt: which messages it takes, what each of them shows, and what is left where its record is lost."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
-from bot.domain.ids import MessageId
+from bot.domain.ids import MessageId, parse_action_id
 from bot.rendering.blocks import (
     Block,
     context,
@@ -21,20 +21,31 @@ from bot.rendering.blocks import (
     section,
     told_apart,
 )
-from bot.rendering.buttons import clock_blocks
+from bot.rendering.buttons import READ, REVOKE, clock_blocks
 from bot.rendering.card.batch import decided_rows_blocks, rows_blocks, what_became_blocks
 from bot.rendering.card.bulk import bulk_blocks
 from bot.rendering.card.folded import has_line
 from bot.rendering.card.header import blocks_above, blocks_below, line_of_part, push_text
 from bot.rendering.card.layout import BUDGET, OUTCOME_TEXT
-from bot.rendering.card.outcomes import folded_text, is_edited, outcome_text
-from bot.rendering.card.ran import is_told_in_thread, thread_blocks, thread_text
 from bot.rendering.card.rows import action_blocks
-from bot.rendering.card.summary import summary_blocks
-from bot.rendering.card.thread import remark_text, standing_blocks, standing_text, told_blocks, told_text
-from bot.rendering.card.title import about
-from bot.rendering.card.votes import is_alone, with_proposal
-from bot.sentences import on_card
+from bot.rendering.card.thread import (
+    is_told_in_thread,
+    remark_text,
+    standing_blocks,
+    standing_text,
+    thread_blocks,
+    thread_text,
+    told_blocks,
+    told_text,
+)
+from bot.rendering.card.title import TITLE_ROOM, about
+from bot.rendering.card.votes import folded_text, is_alone, is_edited, outcome_text, status_of, with_proposal
+from bot.rendering.subject import subject, tool_of
+from bot.sentences import in_answer, on_action, on_button, on_card
+from bot.text.set_apart import cut, mrkdwn_line
+
+_ABOUT, _LINE = 34, 80
+"""Units of the values of a call in the list of many, and of its whole line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +75,6 @@ def render_card(state: Approval) -> tuple[Part, ...]:
 
 
 def messages_of(state: Approval) -> Iterator[MessageId]:
-    """Name the messages of an interrupt's card."""
     for number, place in state.places.items():
         card = MessageId(number)
         yield card
@@ -83,7 +93,6 @@ def messages_of(state: Approval) -> Iterator[MessageId]:
 
 
 def render_message(state: Approval, id: MessageId) -> Part:
-    """Draw one message of an interrupt's card."""
     if id.kind == "told" and (told := state.told):
         text, blocks = told_text(state, told), told_blocks(state, told)
         return Part(id, told.channel, told.thread_ts, None, text, blocks, ())
@@ -113,7 +122,7 @@ def _render_place(state: Approval, id: MessageId, place: Place) -> Part:
     room = [*frame, *bulk]
     calls = [state.actions[index] for index in place.actions]
     if place.parts:
-        drawn = summary_blocks(state, place, BUDGET - json_size(room))
+        drawn = _summary(state, place, BUDGET - json_size(room))
     elif place.rows:
         is_untouched = all(state.is_open_at(index) for index in place.actions)
         drawn = rows_blocks(calls) if is_untouched else decided_rows_blocks(state, calls)
@@ -122,6 +131,22 @@ def _render_place(state: Approval, id: MessageId, place: Place) -> Part:
         drawn = _filled(state, place, place.actions, room)
     blocks = [*frame, *drawn, *bulk]
     return Part(id, place.channel, place.thread_ts, None, text, blocks, () if place.parts else place.actions)
+
+
+def _summary(state: Approval, place: Place, room: int) -> list[Block]:
+    """Say where the calls are that one message cannot show, and list what each is about and how it stands."""
+    calls = [state.actions[index] for index in place.actions]
+    review = on_button.OPEN if sum(map(state.is_open_at, place.actions)) > 1 else ""
+    where = context("summary:where", on_card.too_long(len(calls), len(place.parts), review))
+    # The title names the only tool.
+    tool = tool_of(calls[0]) if len({call.request.name for call in calls}) == 1 else ""
+    lines = []
+    for call in calls:
+        unread = on_action.TO_BE_READ if call.must_read else ""
+        stands = unread if state.is_open_at(call.index) else status_of(state, call)
+        about = cut(subject(call, _ABOUT).removeprefix(f"{tool} "), _LINE)
+        lines.append(f"{call.number:>2}  {', '.join(filter(None, [about, stands]))}")
+    return [where, literal_within("summary", "\n".join(lines), room - json_size(where))]
 
 
 def _render_part(state: Approval, id: MessageId, place: Place) -> Part:
@@ -166,3 +191,55 @@ def _filled(state: Approval, place: Place, indices: Sequence[int], frame: list[B
         if room >= OUTCOME_TEXT:
             drawn[action.index] = with_proposal(action, found, drawn[action.index], room)
     return [block for blocks in drawn.values() for block in blocks]
+
+
+_NOTE = "went_back"
+_LONGEST_TEXT = 3_900
+_ONLY_SHOW = {"", READ.verb, REVOKE.verb}
+"""What a card that is decided has, too: its texts, and buttons that show more or end a standing approval."""
+_PLAINER = "plainer"
+_PLAIN = {"top", "part", "alarm", "who"}
+_ASKING = {"who", "unread", "looking"}
+"""The lines of an open card that are about what is still to be decided."""
+
+
+def render_unreadable(*, is_changed: bool = False) -> tuple[str, list[Block]]:
+    """Draw a card whose record cannot be read, or which somebody has changed: nothing that it says can be believed."""
+    title, reason = on_card.UNREADABLE, in_answer.CHANGED if is_changed else in_answer.UNREADABLE
+    return f"{title}: {reason}", [header("top", title), section("reason", reason)]
+
+
+def render_noted(message: Mapping[str, Any], note: str) -> tuple[str, list[Block]]:
+    """Draw one of our messages as Slack has it, without its buttons and with a note above.
+
+    Where something was still to be decided, neither the card nor its notification says who can do that until when.
+    """
+    before: list[Block] = list(message.get("blocks", ()))
+    kept = [block for block in before if block.get("block_id") != _NOTE and block.get("type") != "actions"]
+    text = message.get("text", "")
+    if any(map(_decides, before)):
+        kept = [block for block in kept if block.get("block_id") not in _ASKING]
+        title = on_card.OVER
+        for at, block in enumerate(kept):
+            if block.get("block_id") == "top":
+                ended = on_card.ended(on_card.OVER, block["text"]["text"])
+                title = cut(on_card.MARKS["unsure"] + ended, TITLE_ROOM)
+                kept[at] = header("top", title)
+        text = mrkdwn_line(title)
+    text = f"{note.replace('*', '')} {text}"[:_LONGEST_TEXT]
+    return text, [section(_NOTE, note), *kept]
+
+
+def plainer(blocks: Sequence[Block]) -> list[Block]:
+    """Give what is left of the picture of an ended card that Slack refused: what it says of itself. Nothing is left of that."""
+    if any(block.get("block_id") == _PLAINER for block in blocks):
+        return []
+    kept = [block for block in blocks if block.get("block_id") in _PLAIN]
+    return [*kept, context(_PLAINER, on_card.PLAINER)]
+
+
+def _decides(block: Block) -> bool:
+    """Whether a block has a button of a card that is open. That one which shows all calls is on each card of several."""
+    names = [str(element.get("action_id", "")) for element in block.get("elements", ())]
+    verbs = {parse_action_id(name)[0] for name in names}
+    return block.get("block_id") != "rows:all" and not verbs <= _ONLY_SHOW

@@ -46,7 +46,6 @@ class Pair:
 
     @property
     def is_short(self) -> bool:
-        """Whether both stand on the line."""
         return all(each is None or each.is_short for each in (self.old, self.new))
 
 
@@ -61,7 +60,6 @@ def has_line(action: Action) -> bool:
 
 
 def has_details(action: Action, held: frozenset[str]) -> bool:
-    """Whether a folded call leaves something out."""
     return bool(action.must_read or action.description or _folded(action, held)[2])
 
 
@@ -115,10 +113,7 @@ def _named(args: dict[str, Any]) -> dict[str, Argument]:
 
 
 def _line(pairs: Sequence[Pair]) -> tuple[Block, int]:
-    """Draw the line: what was changed, and of the others the first one and those that there is room for; count what is left out.
-
-    A long value that was changed has a box of its own.
-    """
+    """Draw the line: what was changed, and of the others the first one and those that there is room for; count what is left out."""
     shown = [pair for pair in pairs if pair.is_short]
     room = _ROOM - sum(_length(pair) for pair in shown if pair.is_changed)
     fitting: list[Pair] = []
@@ -141,7 +136,6 @@ def _length(pair: Pair) -> int:
 
 
 def change_of(pair: Pair) -> list[Block]:
-    """Draw a value: as it is, or as it was and as it became."""
     if pair.old is None or pair.new is None:
         added, removed = pair.new, pair.old
         if added:

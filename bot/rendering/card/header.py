@@ -8,25 +8,25 @@ from agent_adapter.contract.record import EXPIRED
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.masking import scrub, scrub_all
-from bot.domain.mentions import approver_names, mention
+from bot.domain.mentions import mention
 from bot.domain.person import is_person
 from bot.rendering.arguments import argument_lines
 from bot.rendering.blocks import Block, context, header, literal_within, quote, section
-from bot.rendering.card.outcomes import common_outcome, not_run_words, outcome_line
-from bot.rendering.card.ran import all_reported_at, ran_blocks
+from bot.rendering.card.thread import all_reported_at, ran_blocks
 from bot.rendering.card.title import alarm_text, how, long_title, title
 from bot.rendering.card.votes import (
+    common_outcome,
+    deciders,
     home,
     is_alone,
     is_mixed,
     may_approve,
-    named_only,
-    on_call,
+    not_run_words,
+    outcome_line,
     proposal_deciders,
-    votes_text,
 )
 from bot.rendering.cautions import caution_blocks
-from bot.sentences import on_card, words
+from bot.sentences import on_action, on_card, words
 from bot.text.literal import visible, without_marks
 from bot.text.set_apart import mrkdwn_line
 
@@ -34,8 +34,6 @@ _CONTEXT = 1_000
 _REASON = 700
 _SHOWN_APPROVERS = 8
 _SHOWN_PLACES = 4
-# The people who decide different actions of a card in parts.
-_CALLED_ONCE = 20
 
 
 def agent_blocks(interrupt: Interrupt, secrets: Sequence[str]) -> list[Block]:
@@ -59,7 +57,6 @@ def agent_blocks(interrupt: Interrupt, secrets: Sequence[str]) -> list[Block]:
 
 
 def all_reported(state: Approval) -> bool:
-    """Whether the outcome of every call that runs is known."""
     runs = state.running(range(len(state.recorded)))
     return bool(runs) and all(index in state.outcomes for index in runs)
 
@@ -87,7 +84,7 @@ def blocks_above(state: Approval, number: int) -> list[Block]:
     if found := state.assignment_at(number):
         # Nobody looks longer than anybody can decide.
         until = min(found.until, state.deadline)
-        blocks.append(context("looking", on_card.looking(mention(found.user), until)))
+        blocks.append(context("looking", on_card.looking(mention(found.user), words.when(until))))
     return [*blocks, *agent_blocks(state.interrupt, state.actions[0].secrets)]
 
 
@@ -112,7 +109,6 @@ def push_text(state: Approval, place: Place) -> str:
 
 
 def run_words(state: Approval, place: Place) -> list[str]:
-    """Say how the run goes on."""
     if state.is_open:
         return [on_card.WAITING_FOR_OTHERS]
     if state.unused:
@@ -123,7 +119,7 @@ def run_words(state: Approval, place: Place) -> list[str]:
             return [on_card.RUN_FAILED]
         return not_run_words(state, place) or [on_card.RESUMED]
     if reported_at:
-        return [on_card.all_reported(reported_at)]
+        return [on_card.all_reported(words.when(reported_at))]
     if state.claim_has_lapsed:
         return [on_card.LAPSED]
     if state.stalled:
@@ -162,14 +158,13 @@ def _line(state: Approval, place: Place) -> str:
 
 
 def _ended_line(state: Approval, place: Place) -> list[str]:
-    """Say how and when the whole of it ended."""
     said = _how_ended(state, place)
-    if state.status == "withdrawn" or said == [on_card.nobody_decided(state.deadline)]:
+    if state.status == "withdrawn" or said == [on_card.nobody_decided(words.by(state.deadline))]:
         # It is said already when that was.
         return said
     if state.status == "expired" and is_alone(place):
         said = [outcome_line(state, state.actions[place.actions[0]])]
-    return [*said, *([on_card.closed(state.settled_at)] if state.settled_at else [])]
+    return [*said, *([on_card.closed(words.when(state.settled_at))] if state.settled_at else [])]
 
 
 def _open_line(state: Approval, place: Place) -> str:
@@ -178,13 +173,12 @@ def _open_line(state: Approval, place: Place) -> str:
     for_whom = [on_card.on_behalf_of(named)] if named else []
     if not state.requested_by:
         for_whom = [on_card.REQUESTER_UNKNOWN]
-    deciders = _deciders(state, place)
-    unless = on_card.UNLESS_THEY_DO if len(deciders) == 1 and _needed(state, place) == 1 else ""
-    said = [*for_whom, *deciders, _until(state, place.actions, unless)]
+    unless = on_card.UNLESS_THEY_DO if _needed(state, place) == 1 else ""
+    said = [*for_whom, _deciders(state, place), _until(state, place.actions, unless)]
     others = [each for each in state.places.values() if each != place and {*each.actions} & {*place.actions}]
     if others:
-        names = list(dict.fromkeys(words.place_name(other.channel) for other in others[:_SHOWN_PLACES]))
-        said.append(on_card.also_asked_in(names, len(others) - _SHOWN_PLACES))
+        names = list(dict.fromkeys(words.place_name(other.channel) for other in others))
+        said.append(on_card.also_asked_in(words.and_more(names, _SHOWN_PLACES)))
     said += [on_card.VERIFIED_AGENT] if state.admission.agent_verified else []
     is_high = any(state.actions[index].is_high_risk for index in place.actions if state.is_open_at(index))
     unsigned = [on_card.UNSIGNED] if state.admission.unsigned and is_high else []
@@ -204,7 +198,6 @@ def _how_ended(state: Approval, place: Place) -> list[str]:
 
 
 def _expired(state: Approval, place: Place) -> str:
-    """Say how much people had decided when the time was up, and whether silence approved the rest."""
     recorded = [found for index in place.actions if (found := state.recorded[index])]
     decided = sum(found.decided_by != EXPIRED for found in recorded)
     silent = any(found.decided_by == EXPIRED and found.decision.type == "approve" for found in recorded)
@@ -213,17 +206,13 @@ def _expired(state: Approval, place: Place) -> str:
         return on_card.so_far(decided, total) if decided < total else on_card.DECIDED_HERE_ONLY
     if silent:
         return on_card.NOBODY_OBJECTED
-    votes = [text for index in place.actions if (text := votes_text(state.actions[index]))]
-    if not votes:
-        return on_card.nobody_decided(state.deadline)
-    return votes[0] if total == 1 else on_card.so_far(0, total)
+    if any(state.actions[index].votes for index in place.actions):
+        return on_action.TOO_FEW_VOTES
+    return on_card.nobody_decided(words.by(state.deadline))
 
 
 def line_of_part(state: Approval, shown: Iterable[int]) -> list[str]:
-    """Say on a part for whom it is asked, and until when what it shows is open.
-
-    The card above mentions the person for whom the agent asks. Another mention would notify them again.
-    """
+    """Say on a part for whom it is asked, and until when what it shows is open."""
     still = [index for index in shown if state.is_open_at(index)]
     if not still:
         return [on_card.asked_by(state.interrupt.agent)]
@@ -232,31 +221,21 @@ def line_of_part(state: Approval, shown: Iterable[int]) -> list[str]:
 
 
 def _until(state: Approval, indices: Sequence[int], unless: str = "") -> str:
-    """Say until when these are open, and what the deadline does with what is open then."""
     at = words.clock(state.deadline, state.created_at)
     return on_card.at_deadline(at, state.at_deadline(indices), unless or on_card.UNLESS_DECIDED)
 
 
-def _deciders(state: Approval, place: Place) -> list[str]:
-    """Say who decides the calls as they were asked, and who decides what somebody proposes instead."""
-    stricter = [
-        (index, proposal)
-        for index in place.actions
-        if state.is_open_at(index) and (proposal := state.proposals.get(index))
-    ]
-    asked = _who_decides(state, place)
-    if not stricter:
-        return [asked]
-    if len(stricter) > 1:
-        return [on_card.as_asked(asked), on_card.DECIDED_AS_PROPOSED]
-    (index, proposal), *_ = stricter
+def _deciders(state: Approval, place: Place) -> str:
+    """Say who decides the calls as they were asked; where changes were asked, who decides these."""
+    open_calls = [index for index in place.actions if state.is_open_at(index)]
+    proposals = [state.proposals[index] for index in open_calls if index in state.proposals]
+    if not (place.proposed and proposals):
+        return _who_decides(state, place)
+    if len(proposals) > 1:
+        return on_card.SEVERAL_DECIDE
+    (proposal,) = proposals
     names = proposal_deciders(state, proposal, at_most=_SHOWN_APPROVERS)
-    decides = on_card.decides(names, proposal.terms.quorum, proposal.terms.reject_quorum)
-    proposed = on_card.as_proposed(mention(proposal.by), index if len(place.actions) > 1 else None, decides)
-    if place.proposed:
-        # The people who decide the call itself were mentioned where it was asked.
-        return [proposed, on_card.as_asked_elsewhere(home(state, index))]
-    return [on_card.as_asked(asked), proposed]
+    return on_card.decides(names, proposal.terms.quorum, proposal.terms.reject_quorum)
 
 
 def _needed(state: Approval, place: Place) -> int:
@@ -266,28 +245,10 @@ def _needed(state: Approval, place: Place) -> int:
 
 
 def _who_decides(state: Approval, place: Place) -> str:
-    first, quiet = place.actions[0], named_only(state.admission, place.actions)
-    terms = [state.admission.terms[index] for index in place.actions]
-    if not is_mixed(state.admission, place):
-        needed = _needed(state, place)
-        names = approver_names(
-            may_approve(state, terms[0]),
-            at_most=_SHOWN_APPROVERS,
-            channel=home(state, first),
-            named_only=quiet,
-            on_call=on_call(state.admission, place.actions),
-            together=needed > 1,
-        )
-        return on_card.decides(names, needed, max(own.reject_quorum for own in terms))
-    if not place.parts:
+    if is_mixed(state.admission, place):
         return on_card.SEVERAL_DECIDE
-    found: dict[str, list[int]] = {}
-    for index in place.actions:
-        for approver in dict.fromkeys(may_approve(state, state.admission.terms[index])):
-            found.setdefault(approver, []).append(index)
-    channel, shares = home(state, first), []
-    for name, indices in found.items():
-        known = on_call(state.admission, indices)
-        person = approver_names([name], at_most=1, channel=channel, named_only=quiet, on_call=known)
-        shares.append(on_card.person_decides(person, indices))
-    return on_card.decide(words.and_more(shares, _CALLED_ONCE))
+    terms = [state.admission.terms[index] for index in place.actions]
+    needed, channel = _needed(state, place), home(state, place.actions[0])
+    people = may_approve(state, terms[0])
+    names = deciders(people, terms, at_most=_SHOWN_APPROVERS, channel=channel, needed=needed)
+    return on_card.decides(names, needed, max(own.reject_quorum for own in terms))

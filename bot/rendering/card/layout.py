@@ -16,6 +16,7 @@ from bot.rendering.card.batch import is_batch, rows_blocks
 from bot.rendering.card.folded import decided_size
 from bot.rendering.card.header import agent_blocks
 from bot.rendering.card.rows import AGAIN_SIZE
+from bot.rendering.card.votes import added_by_steps, is_mixed
 from bot.rendering.pages import measure
 
 BUDGET = 9_500
@@ -57,24 +58,9 @@ def _divided(interrupt: Interrupt, admission: Admission, place: Place, calls: Se
     return place.model_copy(update={"parts": plan_parts(interrupt, here, mixed=mixed, timed=timed)})
 
 
-def is_mixed(admission: Admission, place: Place) -> bool:
-    """Tell whether different people decide the actions of a place, now or after a step."""
-    deciders = {
-        (admission.terms[index].approvers, _added_by_steps(admission, index)) for index in place.actions
-    }
-    return len(deciders) > 1
-
-
 def is_timed(admission: Admission, place: Place) -> bool:
-    """Tell whether a card shows something about its time besides the deadline."""
-    escalates = any(_added_by_steps(admission, index) is not None for index in place.actions)
+    escalates = any(added_by_steps(admission, index) is not None for index in place.actions)
     return bool(place.assign or admission.extension or escalates)
-
-
-def _added_by_steps(admission: Admission, index: int) -> tuple[str, ...] | None:
-    """Name who decides an action after a step as well; `None` without one."""
-    steps = (step for step in admission.steps if step.kind == "escalate" and index in step.actions)
-    return next((step.approvers for step in steps), None)
 
 
 def fit_rows(interrupt: Interrupt, calls: Sequence[Action], *, timed: bool) -> bool:
@@ -91,11 +77,7 @@ def plan_parts(
 ) -> tuple[tuple[int, ...], ...]:
     """Divide the actions of a place into the messages that they take, whatever is decided later: none when one holds all.
 
-    Args:
-        interrupt: What is asked.
-        calls: The actions of this place, as they were asked.
-        mixed: Whether different people decide them, which each action then says.
-        timed: Whether people may say that they look at it, get more time, or be asked elsewhere as well.
+    `mixed`: different people decide them. `timed`: people may look, get more time, or be asked elsewhere as well.
     """
     costs = {call.index: _cost(call, _WHO_DECIDES * mixed) for call in calls}
     frame, blocks = _frame(interrupt, calls, timed=timed)

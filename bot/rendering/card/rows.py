@@ -10,9 +10,8 @@ from bot.rendering.blocks import Block, context, literal_within
 from bot.rendering.buttons import button_blocks, value_of
 from bot.rendering.calls import call_blocks, safe_name
 from bot.rendering.card.folded import NOTHING, folded_blocks
-from bot.rendering.card.outcomes import mark_of, outcome_line
 from bot.rendering.card.title import title
-from bot.rendering.card.votes import home, is_mixed, may_approve, vote_words
+from bot.rendering.card.votes import deciders, home, is_mixed, mark_of, may_approve, outcome_line, vote_words
 from bot.rendering.subject import held_by_title, named_by, subject
 from bot.sentences import on_action
 from bot.text.literal import clip, mrkdwn, one_line
@@ -24,10 +23,7 @@ AGAIN_SIZE = 2_100
 
 
 def action_blocks(state: Approval, action: Action, *, alone: bool, has_buttons: bool) -> list[Block]:
-    """Draw one action, alone on its card or not, without the text of a decision. What is decided is folded.
-
-    Several actions of one message have buttons below all of them.
-    """
+    """Draw one action, alone on its card or not, without the text of a decision. What is decided is folded."""
     held = held_in_title(state, action) if alone else NOTHING
     if state.is_open_at(action.index):
         blocks = [*call_blocks(action, alone=alone, held=held), *again_blocks(action)]
@@ -54,12 +50,9 @@ def held_in_title(state: Approval, action: Action) -> frozenset[str]:
 def words_while_open(state: Approval, action: Action) -> list[str]:
     """Say who decides this action, where others decide the rest, who has voted, and what silence does."""
     place, said = state.place_of(action.index), []
-    # In a card of several parts, the card itself has mentioned everybody.
-    if not place.parts and is_mixed(state.admission, place):
+    if is_mixed(state.admission, place):
         terms, channel = state.admission.terms[action.index], home(state, action.index)
-        quiet, known = terms.named_only, terms.on_call
-        people = may_approve(state, terms)
-        names = approver_names(people, at_most=3, channel=channel, named_only=quiet, on_call=known)
+        names = deciders(may_approve(state, terms), [terms], at_most=3, channel=channel)
         said.append(on_action.to_be_decided_by(names))
     said += [*vote_words(state, action), *resembles_words(action)]
     if state.is_approved_by_silence(action.index) and state.at_deadline(place.actions) == "as_said":
@@ -85,11 +78,7 @@ def _as_code(name: str, room: int) -> str:
 def proposed_again(before: Action, after: Action, *, link: str, was_elsewhere: bool = False) -> Again:
     """Compare a call with the one that people sent back. What one of the two may not show is not in it.
 
-    Args:
-        before: What people asked to change.
-        after: The call that is proposed instead.
-        link: Of the card of the one before.
-        was_elsewhere: Whether people who did not read the one before read this one. They are not told its values.
+    Who did not read the one before (`was_elsewhere`) is not told its values.
     """
     recorded = before.recorded
     assert recorded

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
@@ -50,7 +50,6 @@ class Field:
 
     @property
     def in_row(self) -> str:
-        """What the row of its call says."""
         return in_text.BELOW if self.cell is None else self.cell
 
 
@@ -71,7 +70,6 @@ class Table:
 
     @property
     def has_exceptions(self) -> bool:
-        """Whether a row has another value than the usual one."""
         return any(row.get(name) != field for row in self.rows.values() for name, field in self.usual.items())
 
     @property
@@ -114,7 +112,6 @@ class Table:
 
 
 def table_of(calls: Sequence[Action]) -> Table:
-    """Write calls as a table."""
     shown = {call.number: call.shown(on_card=True) for call in calls}
     rows = {number: _fields(args) for number, args in shown.items()}
     numbers: dict[str, bool] = {}
@@ -158,7 +155,6 @@ def _fields(args: Mapping[str, Any]) -> dict[str, Field]:
 
 
 def _from_point(number: str) -> str:
-    """Give a number from its decimal point on."""
     _, point, digits = number.partition(".")
     return point + digits
 
@@ -215,10 +211,6 @@ def row_lines(table: Table, reasons: Mapping[int, Sequence[str]] = _NONE) -> lis
     Below a row is what the agent says about it, as `reason_lines` gives it.
     """
     first = max(len(str(number)) for number in table.rows)
-    # Decimal points are aligned, or to the right where that would take more lines.
-    to_the_right = replace(table, behind=dict.fromkeys(table.behind, 0))
-    if len(_groups(table, first + 1)) > len(_groups(to_the_right, first + 1)):
-        table = to_the_right
     groups = _groups(table, first + 1)
     lines: list[str] = []
     if table.columns:
@@ -287,7 +279,6 @@ def _line(
 
 
 def _packed(fields: Sequence[str], lead: str) -> Iterator[str]:
-    """Put fields side by side, as many as a line takes."""
     line = ""
     for field in fields:
         if line and len(lead) + columns_of(f"{line}{_GAP}{field}") > WIDTH:

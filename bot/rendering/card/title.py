@@ -8,7 +8,7 @@ from agent_adapter.contract.record import EXPIRED, Recorded
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.options import question_of
-from bot.rendering.card.outcomes import is_void
+from bot.rendering.card.votes import is_void
 from bot.rendering.subject import LONG, ROOM, subject_of, tools_of
 from bot.sentences import on_card
 from bot.text.literal import units
@@ -35,7 +35,6 @@ def alarm(state: Approval, place: Place) -> Alarm | None:
 
 
 def alarm_text(state: Approval, place: Place) -> str:
-    """Say what is wrong, and what to do; empty where nothing is."""
     unknown = sum(index not in state.outcomes for index in state.running(place.actions))
     match alarm(state, place):
         case "stopped":
@@ -62,7 +61,6 @@ def title(state: Approval, place: Place, *, has_values: bool = True) -> str:
 
 
 def long_title(state: Approval, place: Place) -> str:
-    """Say the same where there is room for more values: in a notification."""
     return _framed(state, place, about(state, place, room=LONG))
 
 
@@ -74,7 +72,6 @@ def about(state: Approval, place: Place, *, room: int = ROOM, has_values: bool =
 
 
 def _framed(state: Approval, place: Place, what: str) -> str:
-    """Put the state around what a card is about."""
     if any(state.is_open_at(index) for index in place.actions):
         (first, *others), again = place.actions, bool(state.interrupt.context.again)
         asks = not others and question_of(state.actions[first]) is not None
@@ -105,7 +102,6 @@ def _mark(state: Approval, place: Place) -> str:
 
 
 def failed_in(state: Approval, place: Place) -> list[int]:
-    """Give the calls of a place that ran and failed, as the agent reported."""
     runs = [index for index in state.running(place.actions) if index in state.outcomes]
     return [index for index in runs if state.outcomes[index].outcome.status == "failed"]
 

@@ -99,17 +99,6 @@ def _approving(state: Approval, button: buttons.Button, index: int, about: str, 
     return call_view(state, button, index, in_form.APPROVE, blocks, approve_label(action))
 
 
-def render_more_view(state: Approval, index: int) -> Block:
-    """Draw the buttons of an action that its card has no room for."""
-    action = state.actions[index]
-    behind = buttons.buttons_behind(action, buttons.value_of(state, [index]))
-    rows = [
-        actions(f"more:{at}", behind[at : at + buttons.IN_SIGHT])
-        for at in range(0, len(behind), buttons.IN_SIGHT)
-    ]
-    return call_view(state, buttons.MORE, index, "", [*which_call_blocks(action), *rows])
-
-
 def render_changes_view(state: Approval, index: int) -> Block:
     """Draw the question what has to change before people approve."""
     wanted = questions.words_input(in_form.WHAT_TO_CHANGE, most=questions.MAX_REASON, optional=False)

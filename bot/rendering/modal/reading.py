@@ -9,8 +9,8 @@ from bot.rendering import buttons
 from bot.rendering.arguments import change_lines, text_lines
 from bot.rendering.blocks import Block, actions, context, literal, literal_within, quote, section
 from bot.rendering.calls import asks_first, run_question, title_blocks
-from bot.rendering.card.outcomes import is_edited, outcome_line, outcome_text
-from bot.rendering.card.ran import outcome_blocks
+from bot.rendering.card.thread import outcome_blocks
+from bot.rendering.card.votes import is_edited, outcome_line, outcome_text
 from bot.rendering.changes import changes_blocks, changes_written
 from bot.rendering.modal.argument_form import form_of
 from bot.rendering.modal.view import call_cautions, call_view, care_blocks

@@ -24,10 +24,9 @@ from bot.rendering.buttons import REVIEW, TURN, button_blocks, value_of, value_w
 from bot.rendering.calls import asks_first, care_words, title_blocks
 from bot.rendering.card.bulk import verb_for
 from bot.rendering.card.header import blocks_above
-from bot.rendering.card.outcomes import outcome_line
-from bot.rendering.card.ran import outcome_blocks
 from bot.rendering.card.rows import again_blocks, words_while_open
-from bot.rendering.card.votes import proposal_text
+from bot.rendering.card.thread import outcome_blocks
+from bot.rendering.card.votes import outcome_line, proposal_text
 from bot.rendering.modal.questions import CONFIRM, note_input, tick
 from bot.rendering.modal.reading import decided_blocks
 from bot.rendering.modal.view import ViewMeta, call_cautions, modal, question_in

@@ -23,7 +23,7 @@ def test_an_action_offers_only_buttons_that_are_about_it():
 
 
 def test_every_form_of_a_button_is_read_when_it_is_submitted():
-    """Turning a page is no form: its view is that of the reading. The view behind More… has only buttons."""
+    """Turning a page is no form: its view is that of the reading."""
     forms = {button.verb for button, does in TABLE.items() if isinstance(does, Opens) and does.submit}
 
     assert forms == {

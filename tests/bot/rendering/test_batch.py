@@ -178,21 +178,6 @@ def test_a_value_that_no_row_can_hold_stands_below_the_rows_under_the_number_of_
     assert "Approve all 3…" in button_labels(card(state).blocks)
 
 
-def test_what_no_row_can_hold_is_said_once_where_it_is_the_same_in_all():
-    """Nested or long, it is drawn as on the card of one call."""
-    shared = {"plan": {"seats": 5, "features": ["a", "b"]}, "terms": "We send it again. " * 20}
-    state = laid_out(*[an_action("upgrade", {"to": f"u{n}@example.com", **shared}) for n in range(24)])
-
-    blocks = card(state).blocks
-    alone = card(laid_out(an_action("upgrade", shared))).blocks
-    assert len(render_card(state)) == 1
-    assert literal_text(blocks, "same:long") == literal_text(alone, "a:0:arguments")
-    assert shown([block_of(blocks, "same:label")]) == "The same in all 24:"
-    assert "below" not in block_ids(blocks)
-    assert rows(state)[1] == " 1 u0@example.com"
-    assert "Approve all 24…" in button_labels(blocks)
-
-
 def test_rows_whose_values_do_not_fit_on_the_message_are_reviewed():
     """No value is cut for the sake of a row."""
     calls = [an_action("mail", {"to": f"u{n}", "body": f"{n} " * 500}) for n in range(9)]
@@ -295,25 +280,6 @@ def test_the_calls_that_run_at_once_are_named_in_the_question_and_at_the_end_of_
     assert "Run at once: 1, 3. Run when enough people agree: 2." in words(end["blocks"])
 
 
-def test_a_review_says_first_where_it_leads_and_at_its_end_what_it_approves():
-    """Its pages are long, and a phone shows no button before their ends."""
-    calls = [an_action("send", {"body": "word " * 600 + str(n)}) for n in range(1, 25)]
-    state = laid_out(*calls, own={3: Terms(approvers=("U0ERIK",), risk="high")})
-    read = {(action.index, "U0DANA"): f"{action.fingerprint}:9" for action in state.actions}
-
-    begins, goes_on = (words([block_of(review(state, page)["blocks"], "page")]) for page in (1, 2))
-
-    assert button_labels(review(state, 1)["blocks"])[:3] == ["Approve 1", "Edit 1…", "Reject 1…"]
-    pages = int(begins.partition(" of ")[2].partition(".")[0])
-    assert (
-        begins
-        == f"Page 1 of {pages}. The buttons below a call decide only that call. *Next* leads to *Approve 23 calls*."
-    )
-    assert goes_on == f"Page 2 of {pages}"
-    said = words(review(replace(state, read=read), pages)["blocks"])
-    assert "You approve send, 23 times (calls 1 to 3, 5 to 24)." in said
-
-
 def test_what_became_of_rows_is_said_once_for_those_of_which_it_is_true():
     """The rows say what runs, and below them is what was changed."""
     calls = refunds()
@@ -380,12 +346,6 @@ def test_a_decided_call_is_read_as_it_ran():
         assert text.count("amount: 899") == text.count("<@U0ERIK>") == 2
 
 
-def test_calls_without_any_difference_are_said_once():
-    """There is nothing to put into a row."""
-    assert rows(laid_out(*pay("Ada", "Ada", "Ada"))) == ["to: Ada  in all 3"]
-    assert rows(laid_out(*[an_action("ping", {})] * 3)) == ["(no arguments)  in all 3"]
-
-
 @pytest.mark.parametrize(
     ("schema", "headline", "columns"),
     [
@@ -429,18 +389,6 @@ def test_a_row_wider_than_a_phone_breaks_between_its_values():
         "1 account-00000000000000000000",
         "  target-0000000000000000       1",
     ]
-
-
-def test_a_row_says_that_its_value_is_below_where_the_others_have_the_usual_one():
-    """Also that it has none."""
-    plans = [{"seats": 5}] * 6 + [{"seats": 500}, None]
-    calls = [an_action("upgrade", {"to": f"u{n}", **({"plan": p} if p else {})}) for n, p in enumerate(plans)]
-
-    blocks = card(laid_out(*calls)).blocks
-    assert rows(laid_out(*calls))[-2:] == ["7 u6  plan: (below)", "8 u7  plan: (left out)"]
-    assert literal_text(blocks, "same:long") == "plan:\nseats: 5"
-    assert literal_text(blocks, "below") == "7. plan:\nseats: 500"
-    assert shown([block_of(blocks, "same:label")]) == "All other rows:"
 
 
 def test_what_misleads_in_a_row_is_named():
@@ -509,23 +457,6 @@ def test_decided_rows_keep_their_values():
     assert button_labels(card(laid_out(*pay({"a": 1}, {"a": 2}), decided=dict.fromkeys(range(2), ApproveDecision()))).blocks) == ["Details"]  # fmt: skip
     assert literal_text(blocks, "odd") == "7. user7@example.com: admin: true"
     assert button_labels(blocks) == ["Details"]
-
-
-def test_the_last_open_row_has_the_buttons_of_its_call():
-    """Two taps for one call would be one too many."""
-    state = laid_out(*refunds(), decided=dict.fromkeys(range(4), ApproveDecision()))
-
-    assert button_labels(card(state).blocks) == ["Approve", "Edit…", "Reject…", "Answer…"]
-    done = laid_out(*refunds(), decided=dict.fromkeys(range(5), ApproveDecision()))
-    assert button_labels(card(done).blocks) == []
-
-
-def test_votes_stand_below_the_rows():
-    """Once for all the rows that have the same."""
-    votes = dict.fromkeys((0, 1, 2), (YES,))
-    state = laid_out(*refunds(), approvers=("U0ERIK", "U0MIRA"), quorum=2, votes=votes)
-
-    assert "1 to 3: *1 of 2 approved*" in shown([block_of(card(state).blocks, "rows:outcomes")])
 
 
 @pytest.mark.parametrize("unit", [{"code": "EUR"}, 978, "EUR\n"])

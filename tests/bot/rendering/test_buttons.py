@@ -8,18 +8,16 @@ import pytest
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import ApproveDecision
 from bot.domain.admission import Place, Terms
-from bot.domain.standing import StandingApproval, StandingLimits, StandingTerms
+from bot.domain.standing import StandingLimits
 from bot.listeners.table import TABLE, Opens
 from bot.rendering.blocks import confirm, json_size, menu
 from bot.rendering.buttons import APPROVE, OF_ACTION, button_blocks
 from bot.rendering.card.card import render_card
 from bot.rendering.modal.forms import (
     render_for_run_view,
-    render_more_view,
     render_note_view,
     render_reject_view,
     render_respond_view,
-    render_standing_list,
     render_standing_view,
 )
 from tests.bot.rendering.slack_side import (
@@ -33,7 +31,7 @@ from tests.bot.rendering.slack_side import (
     shown,
 )
 from tests.support import builders
-from tests.support.builders import NOW, a_state, a_vote, an_action, an_interrupt, edited
+from tests.support.builders import a_vote, an_action, edited
 
 HOUR = timedelta(hours=1)
 LONG = {"query": "".join(f"select {number};\n" for number in range(3_000))}
@@ -65,7 +63,7 @@ FROM_NOW_ON = {"risk": "low", "standing": StandingLimits()}
         (an_action(), {"decisions": ("reject",)}, "reject changes"),
         (an_action(), {"risk": "high"}, "confirm edit reject respond changes"),
         (an_action(), FROM_NOW_ON, "approve edit reject respond changes approve_note sticky"),
-        (an_action(allow_always=True), FROM_NOW_ON, "approve edit reject respond changes approve_note sticky for_run"),
+        (an_action(allow_always=True), FROM_NOW_ON, "approve edit reject respond changes approve_note sticky"),
         (an_action(), SEEN_BY_DANA, "agree approve reject respond changes approve_note edit"),
         (an_action("sql", LONG), {}, "read reject respond changes"),
     ],
@@ -186,34 +184,6 @@ def test_only_buttons_that_open_something_can_be_in_a_menu():
         assert "approve:0" in [found["action_id"] for found in drawn(state)]
 
 
-@pytest.mark.parametrize("length", [73, 130, 400])
-def test_a_record_with_a_long_id_opens_a_view_instead_of_a_menu(length: int):
-    """A choice carries at most 150 characters, and a button 2,000."""
-    long_id = "b" * length
-    state = asked(an_action(allow_always=True), **FROM_NOW_ON)
-
-    blocks = button_blocks(state.actions[0], long_id)
-
-    *_, last = in_sight(blocks)
-    assert last["type"] == ("overflow" if length < 150 else "button")
-    assert_slack_takes_message("x", blocks)
-
-
-def test_more_choices_than_a_menu_takes_are_in_a_view(monkeypatch):
-    """The card then has a button More…, and its view has every button that is not in sight."""
-    monkeypatch.setattr("bot.rendering.buttons.IN_MENU", 2)
-    state = asked(an_action("pay", allow_always=True), **FROM_NOW_ON)
-
-    *_, more = drawn(state)
-    view = render_more_view(state, 0)
-
-    assert (more["action_id"], more["text"]["text"]) == ("more:0", "More…")
-    assert_slack_takes_view(view)
-    verbs = ["respond", "changes", "approve_note", "sticky", "for_run"]
-    assert [found["action_id"] for found in buttons(view)] == [f"{verb}:0" for verb in verbs]
-    assert 'pay "dana@example.com"' in shown(view)
-
-
 # --- What Slack asks before a call is approved --------------------------------------------------------------------------
 
 
@@ -269,30 +239,6 @@ def test_every_form_that_approves_has_a_box_to_tick_in_place_of_the_question():
         assert (box["label"]["text"], box["optional"]) == ("Run pay?", False)
     for view in (render_reject_view(state, 0), render_respond_view(state, 0)):
         assert "confirm" not in {block["block_id"] for block in view["blocks"]}
-
-
-def test_the_buttons_of_a_place():
-    """They name it by its number; Approve all on a part also names the part."""
-    together = asked(an_action(), an_action())
-    apart = asked(*(an_action("mail", {"text": "x" * 2_000}) for _ in range(8)))
-
-    (card,) = ids(together)
-    assert card[-3:] == ["approve_all:0", "review:0", "reject_all:0"]
-    first, *parts = ids(apart)
-    assert first == ["review:0", "reject_all:0"]
-    assert [part[-2:] for part in parts] == [
-        [f"approve_all:0.{number}", f"review:0.{number}"] for number in range(1, len(parts) + 1)
-    ]
-
-
-def test_the_button_that_revokes():
-    """In a list of several it also names its row, because no two ids of a view are equal."""
-    later = StandingApproval(StandingTerms(), NOW + HOUR, ())
-    given = a_state(an_interrupt(), decided={0: ApproveDecision()}, status="decided", standing={0: later})
-
-    assert ids(given) == [[], ["revoke:0.0"]]
-    rows = buttons(render_standing_list([(given, 0)] * 3))
-    assert [row["action_id"] for row in rows] == ["revoke:0.0", "revoke:0.1", "revoke:0.2"]
 
 
 def test_a_proposal_makes_the_buttons_little_larger():

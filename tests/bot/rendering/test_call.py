@@ -121,14 +121,6 @@ def test_a_value_that_a_title_cuts_stands_below_it():
         assert literal_text(blocks, "a:0:arguments").startswith("name")
 
 
-def test_the_reason_of_the_agent_stands_directly_below_the_line_about_people():
-    """Before the arguments, as a quote."""
-    (part,) = render_card(a_state(an_interrupt(an_action("pay", {"n": 1}, description="It is due."))))
-
-    assert block_ids(part.blocks)[:4] == ["top", "who", "a:0:description", "a:0:arguments"]
-    assert block_of(part.blocks, "a:0:description")["elements"][0]["type"] == "rich_text_quote"
-
-
 def test_what_is_masked_is_no_code_so_that_no_text_looks_like_it():
     """The bot says it, and not the agent."""
     (section,) = arguments({"password": "x", "fake": "•••• (masked)"}, mask=("password",))
@@ -153,14 +145,6 @@ def test_very_many_arguments_are_in_one_box():
     (box,) = block_of(part.blocks, "a:0:arguments")["elements"]
     assert box["type"] == "rich_text_preformatted"
     assert all(f"argument_{n}:" in literal_text(part.blocks, "a:0:arguments") for n in range(40))
-
-
-def test_emoji_are_drawn_as_they_are_and_invisible_characters_are_not():
-    """In names and in values."""
-    text = shown(drawn({"team": "👨‍👩‍👧 ❤️", "\u200bto": "da\u202ena"}).blocks)
-
-    assert 'team "👨‍👩‍👧 ❤️"' in text
-    assert '"\\u{200B}to" "da\\u{202E}na"' in text
 
 
 @pytest.mark.parametrize("hidden", ["mask", "modal_only"])

@@ -145,20 +145,6 @@ def test_a_title_in_the_words_of_the_policy_has_the_tool_below_it():
     assert "refund" in block_of(part.blocks, "a:0:title")["text"]["text"]
 
 
-def test_nothing_stands_below_a_title_that_says_all():
-    assert block_ids(card({"to": "Bo"}, ApproveDecision()).blocks) == ["top", "who"]
-
-
-def test_each_decided_call_of_several_has_a_line_that_says_what_became_of_it():
-    """Beside others that are open."""
-    part = card(REFUND, ApproveDecision(), None, status="pending", settled_at=None)
-
-    said = block_of(part.blocks, "a:0:outcome")["elements"][0]["text"]
-    assert said.startswith("*1.* `refund` · *Approved* by <@U0ERIK> <!date^")
-    assert "a:0:title" not in block_ids(part.blocks)
-    assert "a:1:title" in block_ids(part.blocks)
-
-
 @pytest.mark.parametrize(
     ("tool", "to"), [("refund", "\u0410\u0421ME"), ("r\u0435fund", "ACME")], ids=["argument", "tool"]
 )

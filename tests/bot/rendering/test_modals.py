@@ -8,7 +8,6 @@ from bot.domain.question import question
 from bot.rendering.modal.editing import render_check_view, render_edit_view
 from bot.rendering.modal.forms import (
     render_changes_view,
-    render_more_view,
     render_reject_all_view,
     render_reject_view,
     render_respond_view,
@@ -109,7 +108,7 @@ def test_a_rejection_for_the_whole_run_is_a_box_to_tick():
     assert "initial_options" not in box["element"]
 
 
-@pytest.mark.parametrize("render", [render_reject_view, render_changes_view, render_more_view])
+@pytest.mark.parametrize("render", [render_reject_view, render_changes_view])
 def test_a_form_that_decides_says_what_it_decides_on(render):
     """On a phone it covers the card. What has no room is counted, and masks hold."""
     args = {"amount": 1250, "token": "4711", "sql": "UPDATE customers\nSET balance = 0"}

@@ -1,8 +1,7 @@
 """Cards whose records are lost or went back: what they said before, without their buttons, and one note above."""
 
 from agent_adapter.contract.hitl import ApproveDecision
-from bot.rendering.card.card import render_card
-from bot.rendering.card.noted import render_noted
+from bot.rendering.card.card import render_card, render_noted
 from tests.bot.rendering.slack_side import button_labels, shown
 from tests.support.builders import a_state, an_action, an_interrupt
 

@@ -56,7 +56,6 @@ from tests.bot.rendering.slack_side import (
     labels,
     literal_text,
     parse_form,
-    shown,
     submitted,
     typed_texts,
 )
@@ -576,23 +575,3 @@ def _sorted(value: Any) -> str:
     if isinstance(value, list):
         return encode([_sorted(each) for each in value])
     return encode(value)
-
-
-def test_a_card_in_parts_names_many_people_within_slacks_limits():
-    """Fifty actions, each with approvers of its own: the first message calls twenty of them, and counts the others."""
-    interrupt = an_interrupt(*[an_action(f"pay_{number}", {"to": "x" * 900}) for number in range(50)])
-    own = {
-        index: Terms(approvers=(f"U{index % 30:010}", f"S{index % 2:010}", "channel")) for index in range(50)
-    }
-    divided = plan_parts(interrupt, calls_of(interrupt), mixed=True)
-    place = Place(channel="C1", actions=tuple(range(50)), parts=divided)
-
-    parts = render_card(a_state(interrupt, approvers=("U0ERIK",), own=own, places=(place,)))
-
-    assert_slack_takes_card(parts)
-    text = shown(parts[0].blocks)
-    assert "anyone in this channel (1 to 50)" in text
-    assert "<!subteam^S0000000000> (25 calls)" in text
-    assert text.count("<@U00000") == 17
-    assert "and 13 more" in text
-    assert "<@U" not in shown(parts[1].blocks)

@@ -13,7 +13,7 @@ from agent_adapter.contract.record import EXPIRED
 from bot.domain.ids import MessageId
 from bot.domain.messages import Shown
 from bot.rendering.card.card import render_card
-from tests.bot.rendering.slack_side import assert_slack_takes_card, block_of, shown
+from tests.bot.rendering.slack_side import assert_slack_takes_card, block_of
 from tests.support.builders import NOW, a_decision, a_state, an_action, an_interrupt, asked, edited
 from tests.support.properties import bounded
 
@@ -291,15 +291,6 @@ def test_a_long_title_keeps_its_end():
     assert title(PAID, **long).endswith('…", done')
     assert title(LOST, **long).startswith("❌ Failed: ")
     assert title(None, **long, stalled="x").startswith("⚠️ Outcome unknown: ")
-
-
-def test_a_card_with_every_outcome_says_no_more_that_the_agent_went_on():
-    """The title says what became of the calls. While one of them is open, the line does say it."""
-    known, partly = (drawn(PAID, other, tools=["pay", "pay"])[0] for other in (PAID, None))
-
-    assert "the agent has resumed" not in shown(known.blocks)
-    assert known.text.endswith("the agent has resumed.")
-    assert "the agent has resumed" in shown(partly.blocks)
 
 
 @pytest.mark.parametrize(

@@ -146,15 +146,6 @@ def test_a_use_with_other_arguments_shows_them_and_masks_what_is_masked():
     assert len(words) <= 220
 
 
-def test_what_has_to_be_read_first_is_not_offered_for_later_calls():
-    """A short call has the button on its card; one that does not fit there is read, and approved as itself."""
-    (short,) = render_card(offered())
-    (long,) = render_card(offered(an_action(args={"body": "x" * 9_000})))
-
-    assert "Approve from now on…" in button_labels(short.blocks)
-    assert button_labels(long.blocks) == ["Open…", "Reject…", "Answer…", "Ask for changes…"]
-
-
 def test_what_is_chosen_is_what_is_given():
     """Every choice that the policy allows can be made."""
     widest = StandingLimits(same="tool", scope="agent", lasts=8 * HOUR, uses=MOST_USES)

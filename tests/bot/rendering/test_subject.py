@@ -219,12 +219,6 @@ def test_a_decided_card_has_what_its_title_only_counts():
     assert "amount" not in named_by(call)
 
 
-def test_the_odd_row_is_named():
-    users = [("create_user", {"email": f"u{n}@x.io", "admin": n == 7}) for n in range(24)]
-
-    assert subject_of(calls_of(*users)) == "create_user, 24 times, one with admin true"
-
-
 def test_several_tools_are_named_and_have_their_values_where_there_is_room():
     actions = calls_of(("pay", {"amount": 5}), ("send_email", {"to": "ada@x.io"}), ("pay", {"amount": 6}))
 

@@ -11,7 +11,6 @@ from bot.domain.ids import MessageId
 from bot.domain.messages import Remark
 from bot.domain.schedule import Extension
 from bot.rendering.card.card import render_card
-from bot.sentences.words import duration_words
 from tests.bot.rendering.slack_side import assert_slack_takes_card, block_ids
 from tests.support.builders import NOW, a_decision, a_state, an_action, an_interrupt, edited
 from tests.support.people import buttons, words
@@ -99,15 +98,6 @@ TWO_PLACES = [Place(channel="C1", actions=(0,)), Place(channel="C2", actions=(1,
 )  # fmt: skip
 def test_remarks_are_one_sentence_or_two_and_name_the_calls_of_their_place(remark, fields, text):
     assert in_thread(**{"interrupt": PAY, **fields}, remark=remark) == text
-
-
-@pytest.mark.parametrize(
-    ("seconds", "said"),
-    [(1, "1 second"), (1_800, "30 minutes"), (5_400, "1 hour 30 minutes"), (90_000, "1 day 1 hour")],
-)
-def test_durations_are_written_as_people_say_them(seconds, said):
-    """On a button."""
-    assert duration_words(timedelta(seconds=seconds)) == said
 
 
 def test_nobody_looks_at_a_card_longer_than_it_is_open():

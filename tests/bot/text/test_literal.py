@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from bot.text.literal import (
     clip,
-    count_written,
     has_decomposed,
     has_hidden,
     head,
@@ -187,19 +186,6 @@ def test_a_row_of_marks_of_any_length_is_written_before_anybody_waits(marks):
     assert has_decomposed(text)
     assert visible(text) != visible(text[:-1])
     assert misread_words([text]) == misread_words([text[:-1]])
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "plain", "a\\b\tc", "e\u0301 \u00e9", "a" + " " * 30 + "b", "a\n\n\n\n\n\n\nb", "\u200b\u200bx",
-        "\u202e" * 12,
-    ],
-)  # fmt: skip
-def test_the_characters_are_counted_that_a_shown_text_stands_for(text):
-    """Not those that it takes to show them."""
-    assert count_written(visible(text)) == len(text)
-    assert count_written(visible(text + "\u200b")[:-1]) == len(text)
 
 
 def test_clip_says_how_much_is_missing():

@@ -1,7 +1,7 @@
 """The situations of the gallery: what is asked, and how far it has come. Each has a rule of its own where it needs one."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal, Protocol
 
@@ -11,9 +11,6 @@ from tests.support.gallery.hands import Hands
 
 APPROVE_REJECT = ("approve", "reject")
 DECISIONS = ("approve", "edit", "reject")
-DECIDED = 280
-"""The most pixels of a decided card of one call, in a window of 400, at an hour of two digits, which takes one more line."""
-
 POLICY = """
 default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK, U0MIRA]}
 agents: {billing: {requester: agent}}
@@ -25,12 +22,7 @@ rules:
     headline: [amount, currency, to]
   - {match: {tool: refund_customer}, headline: [amount, currency]}
   - {match: {tool: drop_database}, risk: high, type: name}
-  - {match: {tool: wire_money}, risk: high}
   - {match: {tool: pay_bonus}, quorum: 2}
-  - {match: {tool: create_account}, mask: [password]}
-  - match: {tool: search_orders}
-    standing: {same: arguments, lasts: 1h, uses: 10}
-  - {match: {tool: book_room}, tell_requester: direct}
   - {match: {tool: [rent_van, hire_driver, order_lunch]}, approvers: [U0NOOR]}
 """
 Surface = Literal["card", "form", "home"]
@@ -51,9 +43,6 @@ class Asked(Protocol):
 
     async def run(self, *outcomes: Outcome) -> None:
         """Have the agent take the answer, and report these outcomes of the first calls."""
-
-    async def withdraw(self, reason: str) -> None:
-        """Have the agent take the question back."""
 
     async def ask(self, *calls: Calls) -> None:
         """Ask one more question after the other in the same run. The card is that of the last one."""
@@ -88,33 +77,10 @@ class Situation:
     """Who sees it."""
     opens: Way = _nothing
     """What is pressed on the card before it is shown."""
-    ways: Mapping[str, Way] = field(default_factory=dict)
-    """Decisions that begin elsewhere than at a card of their own: taps are those from the message that is shown."""
     requested_by: str = "U0NOOR"
     most: int | None = None
     """The most pixels of its card, in a window of 400."""
-    taps: Mapping[str, int] = field(default_factory=dict)
-    """The most taps that a decision may take: `approve`, `edit`, `reject`."""
-    edit: Mapping[str, str] = field(default_factory=dict)
-    """What a person types into the form of an edit."""
-    types: Mapping[str, str] = field(default_factory=dict)
-    """What a person types to approve, by the beginning of the input's label."""
-    together: int = 1
-    """How many people approve it."""
     expires_in: timedelta = timedelta(hours=1)
-    is_signed: bool = False
-    """Whether the agent signs what it asks, with a key that the bot knows."""
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it shows a question that nobody has touched."""
-        return self.reach is _open and self.opens is _nothing and self.surface == "card"
-
-    @property
-    def is_decided(self) -> bool:
-        """Whether it shows a question that nobody can decide any more."""
-        is_its_card = self.surface == "card" and not self.saying
-        return is_its_card and self.reach not in {_open, _one_of_two, _proposed, _stopped}
 
 
 # --- What is asked --------------------------------------------------------------------------------------------------
@@ -176,14 +142,6 @@ three working days.
 Kind regards
 Billing"""
 NOTICE = " ".join(f"Clause {number} of our terms is now easier to read." for number in range(1, 13))
-PATCH = """\
---- a/limits.py
-+++ b/limits.py
-@@ -1,3 +1,3 @@
--MAX_REFUND = 250
-+MAX_REFUND = 500
- CURRENCY = "EUR"
-"""
 ORDER = {
     "customer": {"id": 88123, "name": "Ada Park"},
     "lines": [{"sku": "A-100", "count": 2}, {"sku": "B-7", "count": 1}],
@@ -218,12 +176,6 @@ def _users() -> Calls:
     return tuple(call for row in rows for call in _call("create_user", row))
 
 
-def _orders() -> Calls:
-    to = {"street": "1 Quay Street", "city": "Bristol", "postcode": "BS1 4DJ"}
-    rows = [{"sku": f"A-{100 + number}", "count": number % 4 + 1, "ship_to": to} for number in range(24)]
-    return tuple(call for row in rows for call in _call("order_part", row))
-
-
 def _letters() -> Calls:
     return tuple(
         call
@@ -247,7 +199,7 @@ def _four_tools() -> Calls:
 
 
 async def _approved(asked: Asked) -> None:
-    await asked.dana.approve(await asked.card(), {})
+    await asked.dana.approve(await asked.card())
 
 
 async def _done(asked: Asked) -> None:
@@ -283,17 +235,6 @@ async def _changes_asked(asked: Asked) -> None:
     await asked.card("it did not run")
 
 
-async def _answered(asked: Asked) -> None:
-    await asked.dana.approve(await asked.card(), {"Your answer": "Yes, 20 EUR is fine."})
-    await asked.run()
-    await asked.card("the agent has resumed")
-
-
-async def _one_of_two(asked: Asked) -> None:
-    await asked.erik.approve(await asked.card(), {})
-    await asked.card("1 of 2")
-
-
 async def _proposed(asked: Asked) -> None:
     await asked.erik.edit(await asked.card(), {"amount": "1200"})
     await asked.card("changed this")
@@ -301,17 +242,6 @@ async def _proposed(asked: Asked) -> None:
 
 async def _expired(asked: Asked) -> None:
     await asked.card("Expired")
-
-
-async def _withdrawn(asked: Asked) -> None:
-    await asked.withdraw("The customer called, and it is settled.")
-    await asked.card("Withdrawn")
-
-
-async def _batch_done(asked: Asked) -> None:
-    await _approved(asked)
-    await asked.run(*[Outcome.done(f"re_{number}") for number in range(5)])
-    await asked.card(", done")
 
 
 async def _batch_decided(asked: Asked) -> None:
@@ -331,11 +261,6 @@ async def _again(asked: Asked) -> None:
     await asked.ask(_call("refund_customer", {**REFUND, "amount": 32.48}, schema=REFUND_SCHEMA))
 
 
-async def _told(asked: Asked) -> None:
-    await asked.mira.reject(await asked.card(), "The board meets there on Friday.")
-    await asked.run()
-
-
 async def _at_home(asked: Asked) -> None:
     await asked.card()
     await asked.ask(_call("hire_driver", {"for": "2026-11-25", "hours": 6}))
@@ -346,63 +271,40 @@ async def _review(asked: Asked, card: dict[str, Any]) -> None:
     await asked.dana.opened(card, "review:0")
 
 
-async def _review_to_its_end(asked: Asked, card: dict[str, Any]) -> None:
-    await asked.dana.read(await asked.dana.opened(card, "review:0"))
-
-
 # --- All of them ----------------------------------------------------------------------------------------------------
 
-ONE = {"approve": 1, "edit": 3, "reject": 2}
 SITUATIONS = (
     Situation(
         "payment", "A payment, with the agent's reason",
         _call("send_payment", PAYMENT, description="Invoice INV-2026-1188 is due on Tuesday."),
-        most=330, taps=ONE, edit={"amount": "9800"},
+        most=330,
     ),
-    Situation("refund", "A refund by a schema", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), most=450, taps=ONE, edit={"amount": "49.95"}),
-    Situation("restart", "Two short arguments", _call("restart_service", {"service": "search", "region": "eu-west-1"}), most=450, taps=ONE, edit={"region": "eu-west-2"}),
-    Situation("nothing", "No arguments", _call("flush_cache", {}, allowed=APPROVE_REJECT, description="Empties the price cache of the shop."), most=450, taps={"approve": 1, "reject": 2}),
-    Situation("sql", "A query in SQL", _call("run_query", {"database": "crm", "sql": SQL}), taps=ONE, edit={"database": "crm_copy"}),
-    Situation("mail", "A letter", _call("send_email", {"to": "ada@example.com", "subject": "Your refund", "body": LETTER}), taps=ONE, edit={"subject": "Order 4711"}),
-    Situation("patch", "A change of a file", _call("apply_patch", {"path": "limits.py", "patch": PATCH}), taps=ONE, edit={"path": "rules.py"}),
-    Situation("order", "Objects and lists", _call("create_order", ORDER), taps=ONE, edit={"customer → name": "Ada Parker"}),
-    Situation("customer", "More than eight fields", _call("create_customer", CUSTOMER), taps={**ONE, "edit": 3}, edit={"credit_limit": "2500"}),
-    Situation("confirm", "Asked once more, by the policy", _call("pay_invoice", {"amount": 900, "currency": "EUR", "to": "ACME Supplies GmbH"}), taps={**ONE, "approve": 2}, edit={"amount": "450"}),
-    Situation("typed", "High risk: a value of the call is typed", _call("drop_database", {"name": "invoices_2019", "cluster": "eu-1"}, allowed=APPROVE_REJECT), taps={"approve": 2, "reject": 2}, types={"To approve": "invoices_2019"}),
-    Situation("amount", "High risk: the amount is typed", _call("wire_money", {"amount": 18_400, "currency": "EUR", "to": "Northwind Ltd"}, allowed=APPROVE_REJECT), taps={"approve": 2, "reject": 2}, types={"To approve": "18,400"}),
-    Situation("two-people", "Two people have to agree", _call("pay_bonus", {"amount": 1250, "to": "ada"}), taps=ONE, edit={"amount": "1200"}, together=2),
-    Situation("one-of-two", "One of two has approved", _call("pay_bonus", {"amount": 1250, "to": "ada"}), _one_of_two, edit={"amount": "1200"}),
-    Situation("proposed", "A colleague proposes an edit", _call("pay_bonus", {"amount": 1250, "to": "ada"}), _proposed, most=270),
-    Situation("masked", "A masked value", _call("create_account", {"email": "ada@example.com", "password": "correct horse"}), taps={"approve": 1, "reject": 2}),
-    Situation("look-alike", "Words that look like others", _call("invite_user", {"company": "\u0410\u0421ME", "email": "ada@ex\u0430mple.com"}), taps={"approve": 1, "reject": 2}),
-    Situation("emoji", "Emoji, drawn as they are", _call("post_status", {"text": "Family day \U0001F468\u200D\U0001F469\u200D\U0001F467, see you \u2764\uFE0F"}), taps={"approve": 1, "reject": 2}),
-    Situation("hidden", "Characters that nobody sees", _call("rename_file", {"from": "a.txt", "to": "invoice\u202Efdp.exe"}), taps={"approve": 1, "reject": 2}),
-    Situation("long", "A text to be read first", _call("publish_page", {"slug": "terms", "body": " ".join(f"Clause {number} is as it was." for number in range(1, 260))}), taps={"approve": 2, "reject": 2}),
-    Situation("question", "A question", _call("ask_person", {"question": "May the voucher be 20 EUR?"}, allowed=("respond",)), taps={"approve": 2}, types={"Your answer": "Yes."}),
-    Situation("standing", "May be approved for later calls", _call("search_orders", {"customer": "Ada Park", "year": 2026}), taps={"approve": 1, "reject": 2}),
-    Situation("verified", "Asked by a verified agent", _call("restart_service", {"service": "search", "region": "eu-west-1"}), is_signed=True),
-    Situation("refunds", "Five refunds", _refunds(), most=360, taps={"approve": 2, "reject": 2}, edit={"amount": "49.95"}),
-    Situation("users", "24 new users, one of them an admin", _users(), taps={"approve": 2, "reject": 2}, edit={"team": "south"}),
-    Situation("reasons", "Five refunds, each with its reason", _refunds(*WHY_REFUNDED), taps={"approve": 2, "reject": 2}, edit={"amount": "49.95"}),
-    Situation("two-refunds", "Two refunds", _refunds()[:2], most=300, taps={"approve": 2, "reject": 2}, edit={"amount": "49.95"}),
-    Situation("orders", "24 orders to the same address", _orders(), taps={"approve": 2, "reject": 2}, edit={"count": "3"}),
-    Situation("four-tools", "Four tools in one batch", _four_tools(), most=700, edit={"amount": "49.95"}),
-    Situation("approved", "Approved, and done", _call("send_payment", PAYMENT, description="Invoice INV-2026-1188 is due on Tuesday."), _done, most=DECIDED),
+    Situation("refund", "A refund by a schema", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), most=450),
+    Situation("sql", "A query in SQL", _call("run_query", {"database": "crm", "sql": SQL})),
+    Situation("mail", "A letter", _call("send_email", {"to": "ada@example.com", "subject": "Your refund", "body": LETTER})),
+    Situation("order", "Objects and lists", _call("create_order", ORDER)),
+    Situation("customer", "More than eight fields", _call("create_customer", CUSTOMER)),
+    Situation("confirm", "Asked once more, by the policy", _call("pay_invoice", {"amount": 900, "currency": "EUR", "to": "ACME Supplies GmbH"})),
+    Situation("typed", "High risk: a value of the call is typed", _call("drop_database", {"name": "invoices_2019", "cluster": "eu-1"}, allowed=APPROVE_REJECT)),
+    Situation("two-people", "Two people have to agree", _call("pay_bonus", {"amount": 1250, "to": "ada"})),
+    Situation("proposed", "A colleague proposes an edit", _call("pay_bonus", {"amount": 1250, "to": "ada"}), _proposed, most=300),
+    Situation("look-alike", "Words that look like others", _call("invite_user", {"company": "\u0410\u0421ME", "email": "ada@ex\u0430mple.com"})),
+    Situation("hidden", "Characters that nobody sees", _call("rename_file", {"from": "a.txt", "to": "invoice\u202Efdp.exe"})),
+    Situation("long", "A text to be read first", _call("publish_page", {"slug": "terms", "body": " ".join(f"Clause {number} is as it was." for number in range(1, 260))})),
+    Situation("question", "A question", _call("ask_person", {"question": "May the voucher be 20 EUR?"}, allowed=("respond",))),
+    Situation("refunds", "Five refunds", _refunds(), most=360),
+    Situation("users", "24 new users, one of them an admin", _users()),
+    Situation("reasons", "Five refunds, each with its reason", _refunds(*WHY_REFUNDED)),
+    Situation("four-tools", "Four tools in one batch", _four_tools(), most=700),
+    Situation("approved", "Approved, and done", _call("send_payment", PAYMENT, description="Invoice INV-2026-1188 is due on Tuesday."), _done, most=280),
     Situation("failed", "Approved, and failed", _call("restart_service", {"service": "search", "region": "eu-west-1"}), _failed, most=150),
-    Situation("changed", "Changed, and done", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _changed, most=DECIDED),
-    Situation("rejected", "Rejected, with a reason", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _rejected, most=DECIDED),
-    Situation("changes-requested", "Changes requested", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _changes_asked, most=DECIDED),
-    Situation("answered", "A question that was answered", _call("ask_person", {"question": "May the voucher be 20 EUR?"}, allowed=("respond",)), _answered, most=DECIDED),
-    Situation("expired", "Nobody decided", _call("close_ticket", {"ticket": 88123}), _expired, most=DECIDED, expires_in=timedelta(seconds=2)),
-    Situation("withdrawn", "The agent took it back", _call("close_ticket", {"ticket": 88123}), _withdrawn, most=DECIDED),
-    Situation("verified-done", "Approved and done, of a verified agent", _call("send_payment", PAYMENT), _done, most=DECIDED, is_signed=True),
-    Situation("batch-done", "A batch, all done", _refunds(), _batch_done, most=325),
+    Situation("changed", "Changed, and done", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _changed, most=280),
+    Situation("rejected", "Rejected, with a reason", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _rejected, most=280),
+    Situation("expired", "Nobody decided", _call("close_ticket", {"ticket": 88123}), _expired, most=280, expires_in=timedelta(seconds=2)),
     Situation("batch-decided", "A batch, four done and one failed", _refunds(), _batch_decided, most=410),
     Situation("stopped", "The agent never goes on", _call("restart_service", {"service": "search", "region": "eu-west-1"}), _stopped),
     Situation("again", "A second proposal, with what changed", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _again, saying="2nd proposal"),
-    Situation("letters", "24 letters, which one message cannot show", _letters(), taps={"reject": 2}, edit={"to": "ada@example.com"}),
+    Situation("letters", "24 letters, which one message cannot show", _letters()),
     Situation("review", "Open…: its first page", _letters(), surface="form", opens=_review),
-    Situation("review-end", "Open…: the page at its end", _letters(), surface="form", opens=_review_to_its_end),
-    Situation("told", "The requester is told", _call("book_room", {"room": "Atrium", "on": "2026-11-27"}), _told, reader="U0NOOR", saying="on your behalf"),
     Situation("home", "The Home tab", _call("rent_van", {"for": "2026-11-25", "days": 2}), _at_home, surface="home", reader="U0NOOR", saying="order_lunch", requested_by="U0MIRA"),
 )  # fmt: skip

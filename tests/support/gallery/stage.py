@@ -2,9 +2,9 @@
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,17 +13,10 @@ from uuid import uuid4
 
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import FloatRect, Locator, expect
-from securesystemslib.signer import Signer
-from slack_sdk.web.async_client import AsyncWebClient
 
 from agent_adapter import ApprovalClient, Context, HITLRequest, Outcome
-from agent_adapter.receipts.key_files import read_keys, write_keys
-from agent_adapter.receipts.ring import RingKey
-from agent_adapter.receipts.signer import new_signer, public_of
 from bot.app import running
-from bot.domain.approval import Approval
 from bot.jobs import deadlines
-from bot.rendering.card.card import render_card
 from bot.wiring import Bot
 from playground import Playground
 from playground.client import Control
@@ -32,12 +25,11 @@ from playground.redis_server import private_redis
 from playground.workspace import TEAM
 from tests.conftest import keys_of, settings_for, until
 from tests.support.browser import Screen, browsing
-from tests.support.gallery.hands import Hands, leading
+from tests.support.gallery.hands import Hands
 from tests.support.gallery.situations import POLICY, Calls, Situation
-from tests.support.people import buttons, words
+from tests.support.people import words
 
 Json = dict[str, Any]
-WIDTHS = (1280, 400)
 TALL, FORM = 2800, 900
 """How high a window is: as high as the longest card, and as one in which people fill in a form."""
 FONTS = """(() => {
@@ -46,21 +38,6 @@ FONTS = """(() => {
     document.adoptedStyleSheets.push(sheet);
 })()"""
 """Where lines break depends on the fonts. Every machine has to measure the same."""
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """What a situation costs."""
-
-    heights: dict[int, int]
-    """In pixels, by the width of the window."""
-    messages: int
-    edits: int
-    """Of a question from asking to its end, or to what is shown."""
-    taps: dict[str, int]
-    """What each decision takes."""
-    pictures: dict[int, bytes]
-    """By the width of the window."""
 
 
 class Question:
@@ -76,7 +53,7 @@ class Question:
     async def ask(self, *calls: Calls) -> None:
         """Ask one question after the other, each in the same run."""
         situation, stage = self._situation, self._stage
-        agent = stage.signing_agent if situation.is_signed else stage.agent
+        agent = stage.agent
         for each in calls:
             requests, configs = zip(*each, strict=True)
             interrupt = agent.interrupt(
@@ -115,33 +92,14 @@ class Question:
             for index, outcome in enumerate(outcomes):
                 await self._stage.agent.report(self._id, index, outcome)
 
-    async def withdraw(self, reason: str) -> None:
-        """Take the question back."""
-        await self._stage.agent.withdraw(self._id, reason)
-
-    async def redrawn(self, *, verified: bool) -> Json:
-        """Post its card again, as it would be of an agent that was verified or was not."""
-        state = await self._stage.bot.store.load(self._id)
-        assert isinstance(state, Approval)
-        admission = state.admission.model_copy(update={"agent_verified": verified})
-        card, *_ = render_card(replace(state, admission=admission))
-        posted = await self._stage.web.chat_postMessage(
-            channel=card.channel, text=card.text, blocks=card.blocks
-        )
-        found: Json = posted.data["message"]
-        return found
-
 
 @dataclass(frozen=True, slots=True)
 class Stage:
     """A stand-in, a bot with keys and the policy of the gallery, an agent, and a window of each width."""
 
     slack: Control
-    web: AsyncWebClient
-    """What the bot posts with."""
     bot: Bot
     agent: ApprovalClient
-    signing_agent: ApprovalClient
     screens: dict[int, Screen] = field(default_factory=dict)
 
     async def ask(self, situation: Situation) -> Question:
@@ -168,6 +126,13 @@ class Stage:
         """Find a card in a window."""
         return _row(self.screens[width], card)
 
+    async def pictures(self, situation: Situation) -> dict[int, bytes]:
+        """Take the picture of a situation in each window, by its width."""
+        question, card = await self.shown(situation)
+        await question.dana.close_all()
+        await situation.opens(question, card)
+        return {width: await self._look(width, situation, card) for width in self.screens}
+
     async def height(self, width: int, card: Json) -> int:
         """Measure a card in a window, once it shows the last state."""
         await self._drawn_on(self.screens[width], card)
@@ -175,26 +140,7 @@ class Stage:
         assert box
         return round(box["height"])
 
-    async def figures(self, situation: Situation) -> Figures:
-        """Measure a situation, and take its picture in each window."""
-        before = await self._now()
-        question, card = await self.shown(situation)
-        await question.dana.close_all()
-        await situation.opens(question, card)
-        seen = {width: await self._look(width, situation, card) for width in self.screens}
-        spent = await self._sent_since(before)
-        if "approve" in situation.taps:
-            spent = await self._spent(situation)
-        taps = await self.taps(situation, card) if situation.is_open else {}
-        for way, decide in situation.ways.items():
-            question.dana.taps = 0
-            await decide(question, card)
-            taps[way] = question.dana.taps
-        heights = {width: height for width, (height, _) in seen.items()}
-        return Figures(heights, *spent, taps, {width: picture for width, (_, picture) in seen.items()})
-
-    async def _look(self, width: int, situation: Situation, card: Json) -> tuple[int, bytes]:
-        """Give the height of what is shown, and a picture of it."""
+    async def _look(self, width: int, situation: Situation, card: Json) -> bytes:
         screen = self.screens[width]
         page, channel = screen.page, "home" if situation.surface == "home" else card["channel"]
         address, _, query = page.url.partition("?")
@@ -218,7 +164,7 @@ class Stage:
                     taken = await page.screenshot(animations="disabled", caret="hide", clip=clip)
                     # One that is taken while the list scrolls shows something else.
                     if taken == before and clip == await _around(parts):
-                        return round(clip["height"]), taken
+                        return taken
                     before = taken
 
     async def _parts(self, screen: Screen, situation: Situation, card: Json) -> list[Locator]:
@@ -241,51 +187,6 @@ class Stage:
         await expect(row).to_be_visible()
         if title["type"] == "header":
             await expect(row).to_contain_text(title["text"]["text"])
-
-    async def taps(self, situation: Situation, card: Json) -> dict[str, int]:
-        """Count what each decision takes that this card offers, each of a question of its own."""
-        offered = [name.partition(":")[0] for name in buttons(card)]
-        ways: dict[str, Callable[[Question, Json], Awaitable[None]]] = {}
-        if "approve" in situation.taps or {"approve", "approve_all", "review"} & set(offered):
-            ways["approve"] = lambda asked, found: asked.dana.approve(found, situation.types)
-        if situation.edit and {"edit", "review"} & set(offered):
-            ways["edit"] = lambda asked, found: asked.dana.edit(found, situation.edit)
-        if {"reject", "reject_all"} & set(offered):
-            ways["reject"] = lambda asked, found: asked.dana.reject(found)
-        if len(situation.calls) > 1:
-            ways["reject one"] = lambda asked, found: asked.dana.reject_one(found)
-        found = {}
-        for way, decide in ways.items():
-            asked = await self.ask(situation)
-            await decide(asked, await asked.card())
-            found[way] = asked.dana.taps
-        return found
-
-    async def _spent(self, situation: Situation) -> tuple[int, int]:
-        """Count messages and edits from asking to the end of an approval."""
-        before = await self._now()
-        asked = await self.ask(situation)
-        for person in (asked.dana, asked.erik)[: situation.together]:
-            card = await asked.card()
-            assert leading(card)
-            await person.approve(card, situation.types)
-        await asked.run()
-        await asked.card("the agent has resumed")
-        return await self._sent_since(before)
-
-    async def _now(self) -> tuple[int, float]:
-        """Give the number of the last call to Slack, and the time of the last message."""
-        calls, messages = await self.slack.calls(), await self.slack.messages()
-        return max((call["n"] for call in calls), default=0), _newest(messages)
-
-    async def _sent_since(self, before: tuple[int, float]) -> tuple[int, int]:
-        """Count the messages since then that are no reply to an older one, and the edits of these messages."""
-        last, newest = before
-        posts = await self.slack.calls("chat.postMessage", since=last)
-        updates = await self.slack.calls("chat.update", since=last)
-        replies_to = (call["args"].get("thread_ts") for call in posts)
-        own = sum(thread is None or float(thread) > newest for thread in replies_to)
-        return own, sum(float(call["args"]["ts"]) > newest for call in updates)
 
 
 def _newest(messages: list[Json]) -> float:
@@ -313,14 +214,6 @@ def _row(screen: Screen, message: Json) -> Locator:
     return screen.page.locator(f'[data-testid=timeline] [data-ts="{message["ts"]}"]')
 
 
-def _agent_signer(ring_path: Path) -> Signer:
-    """Make a key for the agent, and list it in the ring."""
-    found = new_signer()
-    key = RingKey.of(public_of(found), "agent", namespace="assent", agent="billing")
-    write_keys(ring_path, [*read_keys(ring_path), key])
-    return found
-
-
 @asynccontextmanager
 async def on_stage(*widths: int) -> AsyncIterator[Stage]:
     """Start everything, with a window of each of these widths."""
@@ -331,7 +224,6 @@ async def on_stage(*widths: int) -> AsyncIterator[Stage]:
         playground = await stack.enter_async_context(Playground(limits=False))
         slack = await stack.enter_async_context(Control(playground.url))
         signing = make_signing(folder, team=TEAM["id"])
-        signer = _agent_signer(signing.ring_path)
         settings = settings_for(
             playground,
             redis_url,
@@ -343,14 +235,9 @@ async def on_stage(*widths: int) -> AsyncIterator[Stage]:
         )
         stack.enter_context(mock.patch.object(deadlines, "STALLED_AFTER", timedelta(seconds=5)))
         bot = await stack.enter_async_context(running(settings))
-        agent, signing_agent = [
-            await stack.enter_async_context(
-                ApprovalClient.from_url(
-                    redis_url, agent="billing", reconcile_every=timedelta(seconds=1), signer=found
-                )
-            )
-            for found in (None, signer)
-        ]
+        agent = await stack.enter_async_context(
+            ApprovalClient.from_url(redis_url, agent="billing", reconcile_every=timedelta(seconds=1))
+        )
         screens = {
             width: await stack.enter_async_context(browsing(playground.url, width=width, height=TALL))
             for width in widths
@@ -359,5 +246,4 @@ async def on_stage(*widths: int) -> AsyncIterator[Stage]:
             await screen.page.add_init_script(FONTS)
             await screen.page.reload()
         await until(lambda: bot.health.ready)
-        web = AsyncWebClient(playground.bot_token, playground.api_url)
-        yield Stage(slack, web, bot, agent, signing_agent, screens)
+        yield Stage(slack, bot, agent, screens)
