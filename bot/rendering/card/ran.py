@@ -6,12 +6,13 @@ The agent's words are literal text in blocks of their own, without masked values
 from collections.abc import Sequence
 from datetime import datetime
 
+from agent_adapter.contract.outcome import Outcome
 from agent_adapter.contract.record import EXPIRED
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.masking import scrub
 from bot.domain.mentions import mention
-from bot.domain.outcomes import secrets_in, without_secrets
+from bot.domain.outcomes import secrets_in
 from bot.rendering.blocks import (
     Block,
     context,
@@ -26,7 +27,7 @@ from bot.rendering.blocks import (
 )
 from bot.rendering.card.title import alarm, alarm_text, failed_in, long_title, run_suffix
 from bot.rendering.subject import subject, subject_of, tool_of
-from bot.sentences import in_thread, on_card, on_outcome, words
+from bot.sentences import in_text, in_thread, on_card, on_outcome, words
 from bot.text.literal import clip, visible
 from bot.text.set_apart import mrkdwn_line
 
@@ -136,7 +137,7 @@ def _error_line(state: Approval, wrong: Sequence[int], secrets: Sequence[str]) -
     """Give the first line of the first error, or of why the run did not go on: the agent's words."""
     failed = [state.outcomes[index].outcome for index in wrong if index in state.outcomes]
     reason = state.stalled if wrong and not state.claim_has_lapsed else None
-    text = without_secrets(failed[0], secrets) if failed else scrub(reason or "", secrets)
+    text = _words_of(failed[0], secrets) if failed else scrub(reason or "", secrets)
     lines = [found.strip() for found in text.splitlines()]
     return clip(visible(next(filter(None, lines), "")), _LINE)
 
@@ -184,12 +185,17 @@ def _words(index: int, about: str, text: str, room: int) -> list[Block]:
     return [literal_within(f"ran:{index}:text", text, room + json_size(head), draw)] if head or text else []
 
 
+def _words_of(outcome: Outcome, secrets: Sequence[str]) -> str:
+    """Give the agent's words about a call. An error repeats what was sent, and a masked value has many spellings."""
+    return in_text.KEPT_OFF if secrets and outcome.text else outcome.text
+
+
 def _shown(state: Approval, index: int, secrets: Sequence[str], *, is_brief: bool) -> tuple[str, str]:
     """Give the agent's words about a call as far as they are shown, and what is cut of them."""
     outcome = state.outcomes[index].outcome
-    text = without_secrets(outcome, secrets).strip()
+    text = _words_of(outcome, secrets).strip()
     lines = text.splitlines()
     if is_brief and outcome.status == "done" and len(lines) > 1:
         return visible(lines[0]), on_outcome.first_line(len(lines))
-    is_cut = text and outcome.length is not None
+    is_cut = text and not secrets and outcome.length is not None
     return visible(text), on_outcome.beginning(len(outcome.text), outcome.length or 0) if is_cut else ""
