@@ -1,7 +1,7 @@
-"""What the Home tab shows a person: one of four lists, a page of it, and which agent and tool it is about."""
+"""What the Home tab shows a person: one of four lists, and a page of it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from bot.domain.approval import Approval
@@ -18,10 +18,6 @@ class Look:
     """What a person looks at in their lists."""
 
     section: Section = "waiting"
-    agent: str = ""
-    """Only requests of this agent; of all agents when empty."""
-    tool: str = ""
-    """Only calls of this tool; of all tools when empty."""
     after: Spot | None = None
     """Where the page before this one ended, in the list of what waits."""
     first: int = 0
@@ -31,11 +27,6 @@ class Look:
     def is_first(self) -> bool:
         """Whether this is the first page."""
         return self.after is None and self.first == 0
-
-    @property
-    def from_start(self) -> "Look":
-        """The first page of the same list."""
-        return replace(self, after=None, first=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +45,3 @@ class HomePage:
     rows: Sequence[Row]
     further: Look | None = None
     """The next page; `None` when this is the last one."""
-    agents: Sequence[str] = ()
-    """The agents to choose from."""
-    tools: Sequence[str] = ()
-    """The tools to choose from."""

@@ -4,9 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 
 from agent_adapter.contract.hitl import ApproveDecision, RespondDecision
-from agent_adapter.errors import AgentAdapterError
 from bot.domain.approval import Approval
-from bot.domain.errors import PersonUnknownError
 from bot.listeners import editing, opening, reviewing, submissions
 from bot.listeners.opening import form
 from bot.listeners.payloads import Click
@@ -17,7 +15,6 @@ from bot.rendering import buttons
 from bot.rendering.buttons import Button
 from bot.rendering.calls import options_in_sight
 from bot.rendering.modal import forms
-from bot.rendering.modal.view import render_notice_view
 from bot.runtime.offload import offload
 from bot.sentences import in_answer
 from bot.use_cases import bulk
@@ -87,19 +84,11 @@ async def approve_all(services: Services, state: Approval, click: Click) -> Answ
 
 
 async def revoke(services: Services, state: Approval, click: Click) -> Answer:
-    """End a standing approval. If it was in a list, draw the list again."""
+    """End a standing approval. If it was in a list, write the list again."""
     answer = await services.standing.revoke(state, click.user, click.number)
     if click.view and answer.recorded:
-        services.tasks.start(_list_again(services, click.view["id"], click.user))
+        services.refresh_list(click.user, click.listed, click.view["id"])
     return answer
-
-
-async def _list_again(services: Services, view_id: str, user: str) -> None:
-    try:
-        view = forms.render_standing_list(await services.standing.revocable(user))
-    except (AgentAdapterError, PersonUnknownError):
-        view = render_notice_view(in_answer.REVOKED, in_answer.STANDING_ENDED)
-    await services.slack.update_view(view_id, None, view)
 
 
 TABLE: Mapping[Button, Stores | Opens] = {

@@ -1,7 +1,6 @@
 """A person's lists, as the Home tab and `/approvals` show them. Nothing is decided here: each row leads to a review."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 
 from bot.domain.admission import Place
@@ -11,18 +10,14 @@ from bot.domain.ids import MessageId, action_id
 from bot.domain.waiting import Spot
 from bot.rendering.blocks import Block, actions, button, header, plain, section, spoken
 from bot.rendering.buttons import READ, REVIEW, value_of
-from bot.rendering.calls import is_plain_name
 from bot.rendering.card.title import about, title
-from bot.rendering.modal.field_types import option
 from bot.rendering.modal.forms import standing_row
 from bot.rendering.modal.view import HOME
 from bot.sentences import in_form, in_home, on_action
 from bot.text.set_apart import mrkdwn_line
 
-AGENT, TOOL, GO, OPEN = "agent", "tool", "go", "open"
-"""What the buttons and menus of the lists are: two filters, a way to another page, and a link."""
-EVERYTHING = "*"
-_MOST_CHOICES = 99
+GO, OPEN = "go", "open"
+"""What the buttons of the lists are: a way to another page, and a link."""
 _ROOM = 32
 """Units of the values on a line: with the tool and the time, it takes two lines of a phone."""
 
@@ -46,7 +41,7 @@ def render_home_notice(sentence: str) -> Block:
 def dump_look(look: Look) -> str:
     """Write what a person looks at, for Slack to carry."""
     after = [look.after.deadline, look.after.interrupt_id] if look.after else None
-    return json.dumps([look.section, look.agent, look.tool, after, look.first], separators=(",", ":"))
+    return json.dumps([look.section, after, look.first], separators=(",", ":"))
 
 
 def load_look(text: str) -> Look:
@@ -56,10 +51,10 @@ def load_look(text: str) -> Look:
     except ValueError:
         return Look()
     match found:
-        case [section, str(agent), str(tool), [int(deadline), str(after)], int(first)] if section in SECTIONS:
-            return Look(section, agent, tool, Spot(deadline, after), first)
-        case [section, str(agent), str(tool), _, int(first)] if section in SECTIONS:
-            return Look(section, agent, tool, None, first)
+        case [section, [int(deadline), str(after)], int(first)] if section in SECTIONS:
+            return Look(section, Spot(deadline, after), first)
+        case [section, _, int(first)] if section in SECTIONS:
+            return Look(section, None, first)
     return Look()
 
 
@@ -73,9 +68,9 @@ def _blocks(page: HomePage, url: str) -> list[Block]:
     if not rows:
         rows = [section("none", in_home.EMPTY[look.section] if look.is_first else in_home.LAST_PAGE)]
     ways = [way("further", in_home.FURTHER, page.further)] if page.further else []
-    ways += [] if look.is_first else [way("start", in_home.FROM_START, look.from_start)]
+    ways += [] if look.is_first else [way("start", in_home.FROM_START, Look(look.section))]
     turns = [actions("pages", ways)] if ways else []
-    return [_head(page), *rows, *turns, _ways(page)]
+    return [_head(page), *rows, *turns, _ways(look)]
 
 
 def _head(page: HomePage) -> Block:
@@ -91,28 +86,10 @@ def way(name: str, label: str, to: Look) -> Block:
     return button(action_id(HOME, f"{GO}.{name}"), label, dump_look(to))
 
 
-def _ways(page: HomePage) -> Block:
-    look = page.look
-    others = [way(name, in_home.LISTS[name], Look(name)) for name in SECTIONS if name != look.section]
-    menus = [
-        _menu(kind, chosen, names, everything)
-        for kind, chosen, names, everything in (
-            (AGENT, look.agent, page.agents, in_home.ALL_AGENTS),
-            (TOOL, look.tool, [*filter(is_plain_name, page.tools)], in_home.ALL_TOOLS),
-        )
-        if chosen or len(names) > 1
-    ]
-    # Slack keeps what was chosen in a block of the same id.
-    return actions(f"ways:{look.agent}:{look.tool}", [*others, *menus])
-
-
-def _menu(kind: str, chosen: str, names: Sequence[str], everything: str) -> Block:
-    # What is chosen can always be seen, also where there are more names than Slack takes.
-    offered = list(dict.fromkeys([*filter(None, [chosen]), *names]))[:_MOST_CHOICES]
-    options = [option(everything, EVERYTHING), *(option(name, name) for name in offered)]
-    initial = next((each for each in options if each["value"] == chosen), options[0])
-    name = action_id(HOME, kind)
-    return {"type": "static_select", "action_id": name, "options": options, "initial_option": initial}
+def _ways(look: Look) -> Block:
+    return actions(
+        "ways", [way(name, in_home.LISTS[name], Look(name)) for name in SECTIONS if name != look.section]
+    )
 
 
 def _row_blocks(look: Look, row: Row, number: int, url: str) -> list[Block]:

@@ -24,8 +24,6 @@ EMPTY: Mapping[str, str] = {
 LAST_PAGE = "There is nothing more on this page."
 FURTHER = "Next page"
 FROM_START = "First page"
-ALL_AGENTS, ALL_TOOLS = "All agents", "All tools"
-more = "{} more are not shown: revoke some of these first.".format
 given_in = "Given in {}.".format
 
 

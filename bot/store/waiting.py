@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 from bot.domain.waiting import Spot
 from bot.store.connected import Connected
-from bot.store.paging import PAGE
 
 Mine = Literal["asked", "decided"]
 """What a person asked for, and what they decided."""
@@ -19,46 +18,30 @@ _OPEN_FOR = timedelta(days=1).total_seconds()
 class Waiting(Connected):
     """Reads the sets, and takes out what has ended. `commit` keeps them."""
 
-    async def waiting(
-        self, entries: Sequence[str], *, agent: str = "", after: Spot | None = None, limit: int
-    ) -> list[Spot]:
+    async def waiting(self, entries: Sequence[str], *, after: Spot | None = None, limit: int) -> list[Spot]:
         """Merge what waits for a person, the oldest deadline first. A request may have ended: look at its record.
 
         Args:
             entries: The person, their groups and their channels.
-            agent: Only requests of this agent; of all agents when empty.
             after: Where the list before this one ended.
             limit: How many requests.
         """
-        found: dict[str, Spot] = {}
-        # Among the requests of many agents, those of one may be few.
-        start, at_once = 0, PAGE if agent else limit
-        of, lists = Counter[str](), [name for name, _ in await self._lists(entries)]
-        while lists:
-            ways = ("+inf", "WITHSCORES", "LIMIT", start, at_once)
-            first = after.deadline if after else "-inf"
-            pages = await self._together(*(("ZRANGEBYSCORE", name, first, *ways) for name in lists))
-            read = {name: _spots(page or []) for name, page in zip(lists, pages, strict=True)}
+        found, of, start = dict[str, Spot](), Counter[str](), 0
+        lists = dict(await self._lists(entries))
+        first, names = after.deadline if after else "-inf", [*lists]
+        while names:
+            ways = ("+inf", "WITHSCORES", "LIMIT", start, limit)
+            pages = await self._together(*(("ZRANGEBYSCORE", name, first, *ways) for name in names))
+            read = {name: _spots(page or []) for name, page in zip(names, pages, strict=True)}
             for name, spots in read.items():
-                for spot in spots:
-                    if (after is None or spot > after) and spot.interrupt_id.startswith(
-                        f"{agent}." if agent else ""
-                    ):
-                        of[name] += 1
-                        found.setdefault(spot.interrupt_id, spot)
-            lists = [name for name, spots in read.items() if len(spots) == at_once and of[name] < limit]
-            start += at_once
+                if not spots and start == 0 and after is None and lists[name]:
+                    await self._forget_circle(name, lists[name])
+                new = {spot.interrupt_id: spot for spot in spots if after is None or spot > after}
+                of[name] += len(new)
+                found = new | found
+            names = [name for name, spots in read.items() if len(spots) == limit and of[name] < limit]
+            start += limit
         return sorted(found.values())[:limit]
-
-    async def count_waiting(self, entries: Sequence[str]) -> Counter[str]:
-        """Count the requests in the lists of a person by agent: of each list the first ones. Some of them may have ended."""
-        lists = await self._lists(entries)
-        pages = await self._together(*(("ZRANGE", name, 0, PAGE - 1) for name, _ in lists))
-        for (name, circle_of), page in zip(lists, pages, strict=True):
-            if circle_of and not page:
-                await self._forget_circle(name, circle_of)
-        ids = {each.decode() for page in pages for each in page or []}
-        return Counter(interrupt_id.partition(".")[0] for interrupt_id in ids)
 
     async def _lists(self, entries: Sequence[str]) -> list[tuple[str, str]]:
         """Name the lists of people, groups and channels: their own, and those of circles with the entry whose circle it is."""

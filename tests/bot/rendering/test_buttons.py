@@ -19,8 +19,8 @@ from bot.rendering.modal.forms import (
     render_note_view,
     render_reject_view,
     render_respond_view,
-    render_standing_list,
     render_standing_view,
+    standing_row,
 )
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
@@ -291,7 +291,7 @@ def test_the_button_that_revokes():
     given = a_state(an_interrupt(), decided={0: ApproveDecision()}, status="decided", standing={0: later})
 
     assert ids(given) == [[], ["revoke:0.0"]]
-    rows = buttons(render_standing_list([(given, 0)] * 3))
+    rows = [each for row in range(3) for each in buttons({"blocks": standing_row(given, 0, row)})]
     assert [row["action_id"] for row in rows] == ["revoke:0.0", "revoke:0.1", "revoke:0.2"]
 
 

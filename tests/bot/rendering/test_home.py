@@ -42,12 +42,11 @@ def drawn(page: HomePage):
 @pytest.mark.parametrize("section", ["waiting", "asked", "decided"])
 @pytest.mark.parametrize("render", [render_home, render_list])
 def test_the_fullest_page_is_within_slacks_limits(section, render):
-    """With every filter, and names as long as they can be."""
+    """With names as long as they can be."""
     rows = [a_row(LONG, str(number)) for number in range(ROWS)]
-    look = Look(section, "a" * 40, LONG, Spot(1_795_387_848_123, f"{'a' * 40}.{'f' * 32}"), 990)
-    agents, tools = ([f"{number:03}{name}" for number in range(120)] for name in ("a" * 37, LONG[3:]))
+    look = Look(section, Spot(1_795_387_848_123, f"{'a' * 40}.{'f' * 32}"), 990)
 
-    view = render(HomePage(look, rows, look, agents, tools), url=URL)
+    view = render(HomePage(look, rows, look), url=URL)
 
     check_view(view)
     assert_slack_takes_view(view)
@@ -83,19 +82,6 @@ def test_a_line_says_its_deadline_and_what_is_urgent_about_it(hours, terms, said
     assert lines_of(replace(row, state=state)) == [f"refund · {said}"]
 
 
-def test_the_filters_show_what_is_chosen_also_among_very_many():
-    """Otherwise a short list would look like all there is."""
-    tools = [f"tool_{number:03}" for number in range(150)]
-
-    view = drawn(HomePage(Look(tool="tool_149"), [], None, ["billing"], tools))
-
-    (menu,) = [
-        e for block in view["blocks"] for e in block.get("elements", ()) if e["type"] == "static_select"
-    ]
-    assert menu["initial_option"]["value"] == "tool_149"
-    assert len(menu["options"]) == 100
-
-
 def test_nothing_on_it_approves():
     """Whatever its terms: the tab does not show the call."""
     for terms in ({}, {"risk": "high"}, {"confirm": True}, {"quorum": 2}):
@@ -125,16 +111,12 @@ def test_my_requests_show_values_only_to_a_requester_of_whom_more_than_the_agent
     assert ("zoe" in str(drawn(HomePage(Look("asked"), [row])))) == known
 
 
-@pytest.mark.parametrize(
-    "look", [Look(), Look("asked", first=20), Look("waiting", "billing", "pay", Spot(12, "billing.f"))]
-)
+@pytest.mark.parametrize("look", [Look(), Look("asked", first=20), Look("waiting", Spot(12, "billing.f"))])
 def test_what_somebody_looks_at_comes_back_as_it_was(look):
     assert load_look(dump_look(look)) == look
 
 
-@pytest.mark.parametrize(
-    "text", ["", "{", "[]", '["else","","",null,0]', '["waiting","","",["x"],0]', "null"]
-)
+@pytest.mark.parametrize("text", ["", "{", "[]", '["else",null,0]', '["waiting",["x"],0]', "null"])
 def test_what_cannot_be_read_is_the_first_page(text):
     assert load_look(text) == Look()
 
@@ -155,10 +137,7 @@ def test_the_list_begins_with_how_many_wait_and_until_when(count, look, further,
 
 
 def test_a_name_that_could_be_read_as_something_else_is_not_in_a_sentence():
-    """And no filter offers it."""
-    view = drawn(
-        HomePage(Look(), [a_row("pay* for <@U0ZZZZ>")], None, ["billing"], ["pay* for <@U0ZZZZ>", "pay"])
-    )
+    view = drawn(HomePage(Look(), [a_row("pay* for <@U0ZZZZ>")]))
 
     assert "a tool with an unusual name" in words(view["blocks"])
     assert "<@U0ZZZZ>" not in str(view)
