@@ -67,8 +67,7 @@ class Keys:
                                                     `untold` `use_within` `type` `title` `mask` `mask_random`
                                                     `mask_key` `modal_only` `headline` `reject_reasons` `resembles`
                                                     `matched` `rule` its name, `sticky` the widest standing approval,
-                                                    `again` which call it is proposed instead of, or
-                                                    `<term>:<i>` of an action that has its own,
+                                                    or `<term>:<i>` of an action that has its own,
                                                     `vote:<i>:<user>` a vote: when, position, token, decision,
                                                     `proposal:<i>` an edit that another rule is about: its name, how
                                                     many people, version of the rules, when, the proposal,
@@ -102,8 +101,6 @@ class Keys:
     `{ns}:draft:<user>:<i>:<id>`            HASH    what a person has filled into the form of an edit, for a day
     `{ns}:vouched:<id>`                     SET     for whom a key of the HTTP API says that the agent acts, of the
                                                     first record about these pauses; eight days
-    `{ns}:changes:<digest>`                 STRING  the last call of this tool in this run to which somebody asked for
-                                                    changes, `<id>:<index>`; seven days
     `{ns}:undrawn`, `due`                   ZSET    owed work: id -> not before, server milliseconds
     `{ns}:failing`                          HASH    work that could not be done: `undrawn:<id>`, `due:<id>` -> how often,
                                                     since when, why; after five attempts it is in no set any more
@@ -213,9 +210,6 @@ class Keys:
 
     def draft(self, interrupt_id: str, index: int, user: str) -> str:
         return f"{self.prefix}draft:{user}:{index}:{interrupt_id}"
-
-    def changes(self, digest: str) -> str:
-        return f"{self.prefix}changes:{digest}"
 
     def waiting(self, circle: str) -> str:
         return f"{self.prefix}waiting:{circle}"

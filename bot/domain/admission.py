@@ -45,21 +45,6 @@ class Told(WireModel):
     """`None` in a direct message."""
 
 
-class Again(WireModel):
-    """That a call is proposed again, after somebody asked for changes to it."""
-
-    number: int
-    """Which proposal of it this is, from 2."""
-    by: str
-    """Who asked for changes to the one before."""
-    link: str = ""
-    """Of the card of the one before."""
-    changed: str = ""
-    """What is different, as people may see it by the terms of both. Empty when nothing is."""
-    was_elsewhere: bool = False
-    """Whether the one before was asked where others read than now. What is different is then not said."""
-
-
 class Terms(WireModel, populate_by_name=True):
     """The terms on which an action is decided, and what of it is shown."""
 
@@ -111,8 +96,6 @@ class Terms(WireModel, populate_by_name=True):
     """How long after the deadline an approved call may run."""
     standing: StandingLimits | None = Field(None, alias="sticky")
     """The widest standing approval that can be given with it. `None`: there can be none."""
-    again: Again | None = None
-    """That it is proposed again."""
     resembles: str = ""
     """The name in another rule that the tool's name looks like, and that rule."""
     matched: str = ""

@@ -22,7 +22,7 @@ from agent_adapter.contract.record import (
 from agent_adapter.contract.trace import TraceContext
 from agent_adapter.contract.wire import dump_decision, load_decision, load_interrupt, to_model
 from agent_adapter.errors import InvalidRequestError
-from bot.domain.admission import Admission, Again, Place, Terms, Told
+from bot.domain.admission import Admission, Place, Terms, Told
 from bot.domain.approval import Approval, Assignment, CardStatus, Published
 from bot.domain.errors import DamagedRecordError
 from bot.domain.ids import MessageId
@@ -50,7 +50,7 @@ _RARE = {"rows", "opened_by", "assign", "proposed"}
 """The attributes that few places have."""
 ADMISSION = frozenset({
     "policy", "approvers", "named_only", "on_call", "requester", "decisions", "once", "quorum",
-    "reject_quorum", "risk", "confirm", "use_within", "silence", "sticky", "again", "type", "title", "resembles",
+    "reject_quorum", "risk", "confirm", "use_within", "silence", "sticky", "type", "title", "resembles",
     "matched", "rule", "mask_key", "mask", "mask_random", "modal_only", "headline", "reject_reasons", "untold", "requested_by",
     "requester_known", "agent_verified", "unsigned", "thread_author", "told", "on_timeout", "extend", "pages", "place", "step", "asked"
 })  # fmt: skip
@@ -233,7 +233,6 @@ def _terms_fields(terms: Terms, of: str = "") -> dict[str, str]:
         "risk": terms.risk if terms.risk != "normal" else None,
         "use_within": str(milliseconds(terms.use_within)) if terms.use_within != USE_WITHIN else None,
         "sticky": dumped(terms.standing) if terms.standing else None,
-        "again": dumped(terms.again) if terms.again else None,
         **{name: "1" for name, (flag, is_set) in _FLAGS.items() if getattr(terms, flag) is is_set},
         **{name: getattr(terms, name) or None for name in _TEXTS},
         **{name: encode(found) for name in (*_BY_NAME, *_NAMES) if (found := getattr(terms, name))},
@@ -323,7 +322,6 @@ def _terms(card: Fields, of: str = "") -> dict[str, Any]:
         "risk": card.get(f"risk{of}", "normal"),
         "use_within": timedelta(milliseconds=int(within)) if within else USE_WITHIN,
         "standing": _model(card, f"sticky{of}", StandingLimits),
-        "again": _model(card, f"again{of}", Again),
         **{flag: (f"{name}{of}" in card) is is_set for name, (flag, is_set) in _FLAGS.items()},
         **{name: card.get(f"{name}{of}", "") for name in _TEXTS},
         **{name: decode(card.get(f"{name}{of}", "{}")) for name in _BY_NAME},

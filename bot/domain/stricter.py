@@ -69,7 +69,6 @@ STRICTER: dict[str, Callable[[Any, Any], Any]] = {
     "reject_reasons": lambda admitted, _: admitted,
     "tell_approvers": lambda one, other: one or other,
     "standing": lambda *_: None,
-    "again": lambda *_: None,
     "resembles": lambda one, other: one or other,
     "matched": lambda admitted, _: admitted,
     # A proposal names its rule itself.

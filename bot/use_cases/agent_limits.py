@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from agent_adapter.contract.interrupt import Interrupt
 from bot.domain.policy import Policy, limits_for
 from bot.sentences import in_refusal
-from bot.store.admission import Beside
 from bot.store.records import ApprovalStore
 
 
@@ -30,8 +29,8 @@ class Quota:
 
     async def take(
         self, agent: str, *, interrupt: Interrupt | None = None, size: int = 0
-    ) -> TooMuch | Beside:
-        """Count an interrupt, once even if this is repeated, and give what is kept beside it, if it is within the limits.
+    ) -> TooMuch | frozenset[str]:
+        """Count an interrupt, once even if this is repeated. If it is within the limits, name those for whom a key vouches.
 
         Args:
             agent: Who asks.
@@ -43,7 +42,7 @@ class Quota:
         """
         limits = limits_for(self.policy().limits, agent)
         found = await self.store.reserve(agent, limits, interrupt=interrupt, size=size)
-        if isinstance(found, Beside):
+        if isinstance(found, frozenset):
             return found
         match found:
             case "pending", used:

@@ -267,9 +267,6 @@ class Decisions:
             return Answer(False, " ".join(in_answer.already_ended(index, "expired") for index in ballots))
         if await self._is_refusal_lost(state, ballots):
             return Answer(False, in_answer.REFUSAL_LOST, why="outdated")
-        for index, ballot in ballots.items():
-            if ballot.changes:
-                await self.store.note_changes(state, index)
         given = self._given(state, user, ballots, press, standing)
         try:
             outcomes, gone = await self._commit(state, given, until)

@@ -26,7 +26,7 @@ from bot.rendering.card.bulk import verb_for
 from bot.rendering.card.header import blocks_above
 from bot.rendering.card.outcomes import outcome_line
 from bot.rendering.card.ran import outcome_blocks
-from bot.rendering.card.rows import again_blocks, words_while_open
+from bot.rendering.card.rows import words_while_open
 from bot.rendering.card.votes import proposal_text
 from bot.rendering.modal.questions import CONFIRM, note_input, tick
 from bot.rendering.modal.reading import decided_blocks
@@ -155,7 +155,6 @@ def _content(action: Action, page: int) -> list[Block]:
         if care := care_words(action):
             blocks.append(context(f"{at}:care", "\n".join(care)))
         blocks += [{**block, "block_id": f"{at}:{block['block_id']}"} for block in call_cautions(action)]
-        blocks += again_blocks(action)
     for name, lines in pages[page - 1]:
         if name != "arguments":
             blocks.append(context(f"{at}:{name}:label:{page}", in_form.SECTIONS[name]))

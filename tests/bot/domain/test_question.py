@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from agent_adapter import Context
-from bot.domain.admission import Admission, Again, Place, Terms
+from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Assignment
 from bot.domain.ids import MessageId, button_value, parse_button_value
 from bot.domain.messages import Shown
@@ -81,7 +81,7 @@ OTHER = {
     "approvers": ("U0MALLORY",), "decisions": ("approve",), "quorum": 3, "reject_quorum": 3, "risk": "high",
     "type": "to", "title": "Pay {to}", "mask": ("to",), "mask_random": ("to",), "mask_key": "k", "modal_only": ("to",),
     "headline": ("to",), "reject_reasons": ("no",), "use_within": timedelta(days=30),
-    "standing": StandingLimits(), "again": Again(number=2, by="U0ERIK"), "resembles": "pay", "matched": "*", "rule": "r",
+    "standing": StandingLimits(), "resembles": "pay", "matched": "*", "rule": "r",
     "policy_version": "2", "pages": (1, 1), "on_timeout": "raise", "requested_by": "U0NOOR",
     "thread_author": "U0NOOR", "steps": (Step(kind="remind", after=timedelta(hours=1), actions=(0,)),),
     "channel": "C0OTHER", "actions": (0,), "parts": ((0,), (1,)), "opened_by": 1,

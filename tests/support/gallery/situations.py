@@ -326,11 +326,6 @@ async def _stopped(asked: Asked) -> None:
     await asked.card("Not started")
 
 
-async def _again(asked: Asked) -> None:
-    await _changes_asked(asked)
-    await asked.ask(_call("refund_customer", {**REFUND, "amount": 32.48}, schema=REFUND_SCHEMA))
-
-
 async def _told(asked: Asked) -> None:
     await asked.mira.reject(await asked.card(), "The board meets there on Friday.")
     await asked.run()
@@ -399,7 +394,6 @@ SITUATIONS = (
     Situation("batch-done", "A batch, all done", _refunds(), _batch_done, most=325),
     Situation("batch-decided", "A batch, four done and one failed", _refunds(), _batch_decided, most=410),
     Situation("stopped", "The agent never goes on", _call("restart_service", {"service": "search", "region": "eu-west-1"}), _stopped),
-    Situation("again", "A second proposal, with what changed", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _again, saying="2nd proposal"),
     Situation("letters", "24 letters, which one message cannot show", _letters(), taps={"reject": 2}, edit={"to": "ada@example.com"}),
     Situation("review", "Open…: its first page", _letters(), surface="form", opens=_review),
     Situation("review-end", "Open…: the page at its end", _letters(), surface="form", opens=_review_to_its_end),
