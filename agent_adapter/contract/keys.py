@@ -55,19 +55,9 @@ class Keys:
                                                     `untaken` since when the card says that nobody goes on,
                                                     `asked` digest of the body that was admitted,
                                                     `seal` `seal:<field>` what bots with a seal key check,
-                                                    admission: `policy` `on_timeout` `place:<n>` `step:<n>` `extend`
-                                                    `pages` how many pages of each action have to be read,
-                                                    `unsigned` no key signed when it was asked,
-                                                    `requested_by` for whom, `requester_known` whether
-                                                    that is vouched for, `agent_verified`,
-                                                    `thread_author` who began its thread,
-                                                    `told` where the requester reads the outcome, and its terms
-                                                    `approvers` `named_only` `on_call` `requester` `decisions`
-                                                    `once` `quorum` `reject_quorum` `risk` `confirm` `silence`
-                                                    `untold` `use_within` `type` `title` `mask` `mask_random`
-                                                    `mask_key` `modal_only` `headline` `reject_reasons` `resembles`
-                                                    `matched` `rule` its name, `sticky` the widest standing approval,
-                                                    or `<term>:<i>` of an action that has its own,
+                                                    admission: `place:<n>` `step:<n>`, and each attribute of
+                                                    `Admission` and of `Terms` in `bot.domain.admission` as
+                                                    JSON, `<term>:<i>` of an action that has its own,
                                                     `vote:<i>:<user>` a vote: when, position, token, decision,
                                                     `proposal:<i>` an edit that another rule is about: its name, how
                                                     many people, version of the rules, when, the proposal,

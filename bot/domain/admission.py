@@ -12,7 +12,7 @@ from bot.domain.schedule import Extension, Step
 from bot.domain.standing import StandingLimits
 
 
-class Place(WireModel, populate_by_name=True):
+class Place(WireModel):
     """Somewhere the actions are asked."""
 
     channel: str
@@ -25,7 +25,7 @@ class Place(WireModel, populate_by_name=True):
     """Whether its card shows the actions as rows of one table."""
     opened_by: int | None = None
     """The step after which it is asked here as well. `None`: it is asked here from the beginning."""
-    assign: timedelta | None = Field(None, alias="claim")
+    assign: timedelta | None = None
     """How long a person can be assigned here. `None`: nobody can."""
     proposed: bool = False
     """Whether it is asked here as well because of a proposal that another rule decides about."""
@@ -45,7 +45,7 @@ class Told(WireModel):
     """`None` in a direct message."""
 
 
-class Terms(WireModel, populate_by_name=True):
+class Terms(WireModel):
     """The terms on which an action is decided, and what of it is shown."""
 
     approvers: tuple[str, ...] = Field(min_length=1)
@@ -94,7 +94,7 @@ class Terms(WireModel, populate_by_name=True):
     """Whether those who approved it are called when it fails, is not started, or nobody knows what became of it."""
     use_within: timedelta = USE_WITHIN
     """How long after the deadline an approved call may run."""
-    standing: StandingLimits | None = Field(None, alias="sticky")
+    standing: StandingLimits | None = None
     """The widest standing approval that can be given with it. `None`: there can be none."""
     resembles: str = ""
     """The name in another rule that the tool's name looks like, and that rule."""

@@ -106,9 +106,7 @@ def _of_action(state: Approval, action: Action, of_record: str) -> str:
 def _terms(terms: Terms, later: Collection[str]) -> list[tuple[str, Any]]:
     """Give the terms as they were when people were asked: without those who are asked later, whom the steps name."""
     # Who is notified and what people are called is no part of it, as in the name of a proposal.
-    found = terms.model_dump(
-        mode="json", by_alias=True, exclude_defaults=True, exclude={"named_only", "on_call"}
-    )
+    found = terms.model_dump(mode="json", exclude_defaults=True, exclude={"named_only", "on_call"})
     found["approvers"] = [name for name in terms.approvers if name not in later]
     return sorted(found.items())
 

@@ -16,7 +16,7 @@ from bot.domain.action import Action
 from bot.domain.admission import Place
 from bot.domain.approval import Approval, Assignment, Published
 from bot.domain.audit import Facts
-from bot.domain.codec import dumped, place_field, proposal_field, shown_field
+from bot.domain.codec import dumped, proposal_field, shown_field
 from bot.domain.ids import KEPT, MessageId
 from bot.domain.messages import Remark
 from bot.domain.standing import StandingMatch, StandingTerms, standing_name
@@ -313,7 +313,7 @@ def propose(
         return Outcome.REPEAT, None
     fields: dict[str, Text] = {f"proposal:{index}": proposal_field(proposal, at=unix_milliseconds(at))}
     if place and place not in state.admission.places:
-        fields[f"place:{len(state.admission.places)}"] = place_field(place)
+        fields[f"place:{len(state.admission.places)}"] = dumped(place)
     said = {"index": str(index), "by": proposal.by, "policy": proposal.policy, "proposal": proposal.name}
     return Outcome.RECORDED, Change(
         fields | _remark(state, remark) | _joined(state, circle_of_proposal(proposal)),

@@ -81,7 +81,7 @@ def unsealed(seal: Seal, record: str, req: Fields, card: Fields) -> Unsealed:
     created = req.get("created", "")
     if _SEAL in card:
         created = _check_admission(seal, record, req, card)
-    elif "policy" in card:
+    elif "policy_version" in card:
         raise BrokenSealError(f"{record}: it has no seal: people were asked by a bot without a seal key")
     forged = {name: text for name, text in card.items() if _is_forged(seal, record, card, name, text)}
     known = {name: text for name, text in card.items() if name not in forged}

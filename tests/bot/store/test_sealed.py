@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.wire import dump_interrupt
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
-from bot.domain.codec import ADMISSION, admission_fields, body_digest, dumped, place_field, read_state
+from bot.domain.codec import ADMISSION, admission_fields, body_digest, dumped, read_state
 from bot.domain.errors import BrokenSealError
 from bot.domain.messages import Remark
 from bot.domain.schedule import Extension, Step
@@ -66,7 +65,7 @@ def a_record(run="one", *, seal=SEAL, approvers=("U0DANA",), quorum=2, amount=90
         "claim:0": f"{CREATED} {CREATED + HOUR} {user}",
         "reason": "",
         "remark:1": dumped(Remark(kind="hand_over", by=user, places=(0,))),
-        "place:1": place_field(Place(channel="C2", actions=(0,), proposed=True)),
+        "place:1": dumped(Place(channel="C2", actions=(0,), proposed=True)),
     }
     for name, text in facts.items():
         card |= {name: text, f"seal:{name}": sealed_fact(seal, interrupt.id, name, text)}
@@ -98,7 +97,15 @@ def is_sealed(name):
 
 
 NAMES = sorted({name for each in (GENUINE, *OTHERS) for name in each.card if is_sealed(name)})
-NAMES += ["approvers:0", "quorum:0", "requester", "silence", "requested_by", "requester_known", "use_within"]
+NAMES += [
+    "approvers:0",
+    "quorum:0",
+    "requester_may_decide",
+    "by_silence",
+    "requested_by",
+    "requester_known",
+    "use_within",
+]
 NAMES += [
     "seen:0:U0EVIL",
     "reached:1",
@@ -112,7 +119,7 @@ NAMES += [
 ]
 NAMES += ["seal:seen:0:U0EVIL", "seal:remark:2", "seal:place:2", "seal:reached:1", "seal:approvers"]
 VALUES = sorted({text for each in (GENUINE, *OTHERS) for text in each.card.values()})
-VALUES += ["", "0", "1", "U0EVIL", "-", "f:9", encode(["C9", None, [0], []])]
+VALUES += ["", "0", "1", "U0EVIL", "-", "f:9", dumped(Place(channel="C9", actions=(0,)))]
 
 CHANGES = st.lists(
     st.one_of(
