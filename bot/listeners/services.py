@@ -25,7 +25,7 @@ from bot.domain.errors import (
 )
 from bot.domain.transitions import miss
 from bot.domain.transitions import read as note_read
-from bot.listeners.payloads import Click
+from bot.listeners.pressed import Click
 from bot.rendering.buttons import REVIEW
 from bot.rendering.modal.review import render_review_view
 from bot.rendering.modal.view import ViewMeta, pressed_at, render_notice_view

@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 
 from agent_adapter.contract.hitl import ApproveDecision, RespondDecision
 from bot.domain.approval import Approval
-from bot.listeners import editing, opening, reviewing, submissions
+from bot.listeners import editing, opening, submissions
 from bot.listeners.opening import form
-from bot.listeners.payloads import Click
-from bot.listeners.pressed import OUTDATED
+from bot.listeners.pressed import OUTDATED, Click
 from bot.listeners.services import Services
 from bot.listeners.submissions import Handle, deciding, voted
 from bot.rendering import buttons
@@ -120,8 +119,8 @@ TABLE: Mapping[Button, Stores | Opens] = {
     buttons.READ: Opens(opening.read, may=opening.anybody),
     buttons.FINISH: Stores(finish_reading, decides=True),
     buttons.PAGE: Opens(opening.turn_page, may=opening.anybody),
-    buttons.REVIEW: Opens(reviewing.open_review, submit=reviewing.finish, may=reviewing.may_review),
-    buttons.TURN: Opens(reviewing.turn, may=opening.anybody),
+    buttons.REVIEW: Opens(opening.open_review, submit=submissions.finish_review, may=opening.may_review),
+    buttons.TURN: Opens(opening.turn_review, may=opening.anybody),
     buttons.REJECT_ALL: Opens(
         form(forms.render_reject_all_view), submit=submissions.reject_all, may=opening.may_decide_some
     ),

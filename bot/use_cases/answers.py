@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from bot.domain.approval import Approval
 from bot.domain.bulk import with_proposal
@@ -31,6 +31,8 @@ class Answer:
     """Whether what was pressed asks something else than its record, so its card is drawn again."""
     not_theirs: tuple[int, ...] = field(default=(), compare=False)
     """The actions that they may not decide, when others were recorded."""
+    reply: dict[str, Any] | None = field(default=None, compare=False)
+    """What Slack does with a form, where it is not closed: it shows another view, or an error next to an input."""
 
 
 def closed(state: Approval, indices: Sequence[int]) -> str:

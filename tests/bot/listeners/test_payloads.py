@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bot.domain.votes import Press
-from bot.listeners.payloads import Click, MalformedError, name_of_press, parse_click, parse_submission
+from bot.listeners.pressed import Click, MalformedError, name_of_press, parse_click, parse_submission
 from bot.rendering.modal.view import ViewMeta
 
 META = ViewMeta(id="billing.abc", index=2, page=3, channel="C1", ts="100.1", question="Ab-9")

@@ -10,8 +10,7 @@ from bot.domain.ids import MessageId
 from bot.domain.messages import Shown
 from bot.domain.question import question
 from bot.domain.votes import UNNAMED
-from bot.listeners.payloads import Click, Submission
-from bot.listeners.pressed import has_button, has_form, why_not, why_not_submitted
+from bot.listeners.pressed import Click, Submission, has_button, has_form, why_not, why_not_submitted
 from bot.listeners.submissions import approval_objection
 from bot.rendering.modal.view import ViewMeta, question_in
 from bot.sentences import in_answer

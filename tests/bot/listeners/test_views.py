@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from bot.domain import transitions
+from bot.listeners.actions import Buttons
 from bot.listeners.services import Services
-from bot.listeners.views import Forms
 from bot.rendering.modal.forms import render_note_view, render_reject_view
 from bot.sentences import in_answer
 from bot.store.records import ApprovalStore
@@ -42,7 +42,7 @@ def submit(store, directory):
     )
 
     async def submit(view: dict[str, Any], user: str = ERIK) -> dict[str, Any] | None:
-        return await Forms(services).submit({"user": {"id": user}, "view": submitted(view)})
+        return await Buttons(services, home=None).submit({"user": {"id": user}, "view": submitted(view)})
 
     return submit
 
