@@ -39,18 +39,11 @@ ADMISSION = frozenset({
 
 
 def read_state(req: Fields, card: Fields, *, now: int, known: Published | None = None) -> Published:
-    """Read the two hashes of a record. The result is an `Approval` once the record was admitted.
-
-    Args:
-        req: The agent's side.
-        card: The bot's side.
-        now: The store's clock, in milliseconds.
-        known: The record as it was read before. Its body never changes, so it is not parsed again.
+    """Read the two hashes of a record at this time of the store. The result is an `Approval` once it was admitted; the body of what is known is not parsed again.
 
     Raises:
         InvalidRequestError: when this version cannot read what is stored as an interrupt.
-        UnreadableRecordError: when it cannot read another field of the agent's side.
-        DamagedRecordError: when it cannot read a field of the bot's side.
+        UnreadableRecordError: when it cannot read another field: DamagedRecordError on the bot's side.
     """
     body = req["body"]
     if "asked" in card and card["asked"] != body_digest(body):

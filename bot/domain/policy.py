@@ -95,12 +95,9 @@ class Policy:
         return next(matching, self.default)
 
     def resembled_by(self, agent: str, tool: str, rule: Rule) -> str:
-        """Say which name in an earlier rule this tool's name looks like. Empty where a rule names the tool itself.
+        """Say which name in an earlier rule this tool's name looks like.
 
-        Args:
-            agent: Who asks.
-            tool: The name as the agent gives it.
-            rule: The rule that decides about it.
+        Empty where the rule that decides names the tool itself.
         """
         if tool in rule.match.tools:
             return ""
@@ -157,15 +154,7 @@ class Policy:
         life: timedelta = timedelta(),
         mask_key: str = "",
     ) -> Terms:
-        """Give the terms on which a call is decided.
-
-        Args:
-            interrupt: What is asked.
-            action: The call, as it was asked or as it was edited.
-            rule: The rule that decides about it.
-            life: How long people have; nothing for an edit, since silence never approves one.
-            mask_key: Hides masked values in what Slack carries.
-        """
+        """Give the terms on which a call is decided, as it was asked or as it was edited."""
         agent, approvers = interrupt.agent, self.approvers_for(rule, interrupt.route)
         notify = approvers if rule.notify is None else rule.notify
         return Terms(

@@ -24,16 +24,10 @@ QUESTION_LENGTH = 22
 
 
 def question(state: Approval, indices: Iterable[int], *shown: object) -> str:
-    """Name what people are asked about these actions: the calls, and the terms on which they are decided.
+    """Name what people are asked about these actions: the calls, the terms on which they are decided, and what was shown besides.
 
-    Votes are no part of it. A person approves the same call, however many people did so before, and two
-    people who click at once both count. Nor is what time changes: the deadline, the steps that were reached, and who looks
-    at it.
-
-    Args:
-        state: The record.
-        indices: Its actions.
-        shown: What was shown besides, such as the change that people agree with.
+    Votes are no part of it, so two people who click at once both count. Nor is what time changes: the deadline, the steps that
+    were reached, and who looks at it.
     """
     named = sorted({*indices})
     if len(named) == 1 and not shown:

@@ -18,13 +18,7 @@ def stricter(admitted: Terms, met: Terms) -> Terms:
 
 
 def is_same(admitted: Terms, met: Terms, joined: frozenset[str]) -> bool:
-    """Whether the rule about an edit has the same terms on which the call was asked.
-
-    Args:
-        admitted: The terms of the call.
-        met: The terms of the edit.
-        joined: People whom a step added, because nobody had decided.
-    """
+    """Whether the rule about an edit has the same terms on which the call was asked, but for people whom a step added."""
     alike = all(getattr(admitted, name) == getattr(met, name) for name in _COMPARED)
     return alike and {*admitted.approvers} == {*met.approvers, *joined}
 

@@ -219,14 +219,7 @@ OUTDATED = Answer(False, in_answer.OUTDATED, why="outdated")
 
 
 def why_not(state: Approval, click: Click, scope: Scope, *, decides: bool = False) -> Answer | None:
-    """Say that a button is not where the bot put it, or asks something else than its record. `None` when all is well.
-
-    Args:
-        state: The record.
-        click: What was pressed.
-        scope: What the button is about.
-        decides: Whether it decides. Then it is on a message, in a reading, or for one call in a review.
-    """
+    """Say that a button is not where the bot put it, or asks something else than its record. `None` when all is well."""
     is_there = click.in_reading if scope == "page" else click.in_review and scope == "action"
     if decides and (click.from_menu or click.is_on_home or (click.view and not is_there)):
         return OUTDATED

@@ -30,15 +30,9 @@ class Quota:
     async def take(
         self, agent: str, *, interrupt: Interrupt | None = None, size: int = 0
     ) -> TooMuch | frozenset[str]:
-        """Count an interrupt, once even if this is repeated. If it is within the limits, name those for whom a key vouches.
+        """Count an interrupt, or one of this size that has no record yet, once even if this is repeated.
 
-        Args:
-            agent: Who asks.
-            interrupt: That of its record. Without one, the limits are only checked.
-            size: Its bytes, when there is no record yet.
-
-        Raises:
-            ServerUnreachableError: when Redis does not answer.
+        If it is within the limits, name those for whom a key of the HTTP API vouches.
         """
         limits = limits_for(self.policy().limits, agent)
         found = await self.store.reserve(agent, limits, interrupt=interrupt, size=size)

@@ -30,13 +30,7 @@ class Assignments:
     judge: Judge
 
     async def extend(self, state: Approval, user: str, seen: int) -> Answer:
-        """Extend the deadline, once for each time that the card offers it.
-
-        Args:
-            state: The record.
-            user: Who pressed.
-            seen: How often it had been extended on the card that they saw.
-        """
+        """Extend the deadline, once for each time that the card offers it: `seen` is how often it had been extended on that card."""
         if objection := await self._objection(state, user, range(len(state.actions))):
             return Answer(False, objection)
         extension = state.admission.extension

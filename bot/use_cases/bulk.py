@@ -24,20 +24,7 @@ async def approve_all(
     *,
     press: Press = UNNAMED,
 ) -> Answer:
-    """Approve what may still be approved together of the calls that a button's question named, and nothing else.
-
-    Args:
-        decisions: Records them.
-        state: The record.
-        user: Who approves.
-        part: The message with the button.
-        named: The actions that the question named when the button was drawn.
-        press: As in `Decisions.decide`.
-
-    Raises:
-        PersonUnknownError: when Slack does not say who they are.
-        StoreUnavailableError: when Redis did not answer in time.
-    """
+    """Approve what may still be approved together of the calls that a button's question named, and nothing else."""
     here = state.calls_on(part)
     # What a colleague proposed when the question was drawn may be withdrawn by now: the person was told that it is left out.
     meant = [index for index in here if index in named]
@@ -57,14 +44,7 @@ async def approve_reviewed(
     note: str | None,
     press: Press,
 ) -> Answer:
-    """Approve what the end of a review named, if this person was shown all of it and it may still be approved so.
-
-    A note goes with each of these calls.
-
-    Raises:
-        PersonUnknownError: when Slack does not say who they are.
-        StoreUnavailableError: when Redis did not answer in time.
-    """
+    """Approve what the end of a review named, with a note, if this person was shown all of it and it may still be approved so."""
     meant = reviewed(state, named, user)
     left = [index for index in named if index not in meant and state.is_open_at(index)]
     gone = [index for index in named if not state.is_open_at(index)]
@@ -85,12 +65,7 @@ async def reject_all(
     message: str | None = None,
     press: Press = UNNAMED,
 ) -> Answer:
-    """Reject what is open of the calls that a place asks about and has shown.
-
-    Raises:
-        PersonUnknownError: when Slack does not say who they are.
-        StoreUnavailableError: when Redis did not answer in time.
-    """
+    """Reject what is open of the calls that a place asks about and has shown."""
     posted = state.posted_calls(place)
     return await _decide_all(decisions, state, user, posted, RejectDecision(message=message), press)
 

@@ -70,21 +70,9 @@ class Decisions:
         standing: StandingTerms | None = None,
         press: Press = UNNAMED,
     ) -> Answer:
-        """Record one person's decisions on those actions of a record that they may decide.
+        """Record one person's decisions of one type on those actions of a record that they may decide.
 
-        Args:
-            state: The record.
-            user: Who decides.
-            decisions: The decision on each action, by its index. All are of one type.
-            typed: The value that they typed to approve an action of high risk.
-            note: What they write beside an approval.
-            changes: What they want changed, where they reject for that.
-            standing: Which later calls an approval approves as well.
-            press: What was pressed, and what it asked: a second delivery of it changes nothing.
-
-        Raises:
-            PersonUnknownError: when Slack does not say who they are.
-            StoreUnavailableError: when Redis did not answer in time.
+        `typed` is the value that they typed for an action of high risk, `changes` what they want changed where they reject for that.
         """
         kind, until = next(iter(decisions.values())).type, look_up_until()
         with span_about(state, "assent.click", decision=kind, actions=len(decisions)) as span:
@@ -114,20 +102,7 @@ class Decisions:
         typed: str = "",
         press: Press = UNNAMED,
     ) -> Answer:
-        """Record that one person agrees with a proposal.
-
-        Args:
-            state: The record.
-            user: Who agrees.
-            index: The index of the action.
-            name: The name of the proposal that they saw.
-            typed: The value of the proposal, as they typed it.
-            press: As in `decide`.
-
-        Raises:
-            PersonUnknownError: when Slack does not say who they are.
-            StoreUnavailableError: when Redis did not answer in time.
-        """
+        """Record that one person agrees with the proposal of this name, and typed this value of it."""
         until, proposal = look_up_until(), state.proposals.get(index)
         with span_about(state, "assent.click", decision="agree", actions=1) as span:
             if not state.is_open_at(index):
@@ -253,14 +228,7 @@ class Decisions:
     ) -> Answer:
         """Record ballots of one person who may cast them, and give the answer.
 
-        Args:
-            state: The record as it was judged.
-            user: Who decides.
-            ballots: What they decide, by the index of the action.
-            press: As in `decide`.
-            until: When Slack must have answered, by the clock of the event loop.
-            standing: Which later calls an approval approves as well.
-            refused: Why they may not decide other actions.
+        `refused` says why they may not decide other actions.
         """
         if self.store.seal and datetime.now(UTC) > state.deadline + CLOCKS_DIFFER:
             # Redis would take it if somebody wrote a later deadline there. What was read may be from before an extension.
@@ -373,9 +341,9 @@ class Decisions:
     async def _commit(
         self, state: Approval, given: Cast, until: float
     ) -> tuple[dict[int, Outcome], frozenset[str]]:
-        """Record ballots of one person. Also give the other people whose votes were removed.
+        """Record ballots of one person.
 
-        Whenever somebody else has changed the record meanwhile, all of it is judged again by what is there then.
+        Also give the other people whose votes were removed. What somebody else changes meanwhile is judged again.
         """
         at, signatures = datetime.now(UTC), dict[str, str]()
         judged = await self._judged(state, given, until)
@@ -433,11 +401,7 @@ class Decisions:
         *,
         until: float,
     ) -> Change | None:
-        """Give a change with what these ballots say, signed, if this bot has a key and the change decides something.
-
-        Raises:
-            SigningError: when the key has not signed in time.
-        """
+        """Give a change with what these ballots say, signed, if this bot has a key and the change decides something."""
         signing = self.store.signing
         if signing is None or change is None or not change.entries:
             return change
@@ -456,11 +420,7 @@ class Decisions:
         return change.signed(given.token, signatures[said])
 
     async def _judged(self, state: Approval, given: Cast, until: float) -> Cast:
-        """Name those who agreed before and may not decide any more, when one more vote would make the decision final.
-
-        Raises:
-            VotersUnknownError: when Slack does not say.
-        """
+        """Name those who agreed before and may not decide any more, when one more vote would make the decision final."""
         deciding = [
             (index, vote)
             for index, ballot in given.ballots.items()

@@ -35,12 +35,7 @@ class Home:
     standing: StandingApprovals
 
     async def page(self, user: str, look: Look) -> HomePage:
-        """Give the page that a person looks at.
-
-        Raises:
-            PersonUnknownError, SlackError: when Slack does not say who they are.
-            ServerUnreachableError: when Redis does not answer.
-        """
+        """Give the page that a person looks at."""
         if look.section == "waiting":
             return await self._waiting(user, look)
         if look.section == "standing":
@@ -54,11 +49,7 @@ class Home:
         return HomePage(look, rows, _further(look, len(ids)))
 
     async def concerned(self, interrupt_id: str, people: Collection[str]) -> set[str]:
-        """Name those of some people on whose lists a request may be: it was asked for them, or they may decide about it.
-
-        Raises:
-            ServerUnreachableError, SlackError: when Redis or Slack does not answer.
-        """
+        """Name those of some people on whose lists a request may be: it was asked for them, or they may decide about it."""
         state = await self._readable(interrupt_id) if people else None
         if state is None:
             return set()

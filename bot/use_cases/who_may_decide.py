@@ -49,15 +49,9 @@ class Judge:
         until: float | None = None,
         within: float = inf,
     ) -> dict[int, Verdict]:
-        """Say for each of these actions whether this person may decide this way, by the terms fixed at admission.
+        """Say for each of these actions whether this person may decide this way.
 
-        Args:
-            state: The record.
-            user: Who decides.
-            indices: The indices of the actions.
-            decision: The type of the decision.
-            until: When Slack must have answered, by the clock of the event loop.
-            within: How many seconds old an answer of Slack can be.
+        Slack answers by `until`, not more than `within` seconds ago.
         """
         verdicts = {}
         for index in indices:
@@ -155,17 +149,7 @@ def may_decide(
     decision: str,
     thread_author: str | None = None,
 ) -> Verdict:
-    """Say whether a person may decide an action, by the terms that were fixed when it was admitted.
-
-    Args:
-        person: Who clicked, as Slack describes them.
-        matching: The entries of the approver list that they match.
-        terms: Of the action.
-        team: The workspace that the bot is installed in.
-        requested_by: The person for whom the agent acts.
-        decision: What they want to decide.
-        thread_author: The person who started the thread that the run came from.
-    """
+    """Say whether a person may decide an action, by its terms and the entries of its approver list that they match."""
     named = person.id in matching
     if person.is_deactivated:
         return Verdict(False, in_answer.DEACTIVATED)

@@ -23,11 +23,13 @@ from bot.domain.standing import (
 )
 from bot.jobs.deadlines import Deadlines
 from bot.rendering.card.layout import lay_out
+from bot.sentences import in_answer
 from bot.store.records import ApprovalStore
+from bot.use_cases.decide import Decisions
 from bot.use_cases.standing import StandingApprovals, applies_to
 from bot.use_cases.who_may_decide import Judge
 from tests.support.builders import NOW, a_state, an_action, an_admission, an_interrupt
-from tests.support.deciding import end_standing
+from tests.support.deciding import AS_BEFORE, end_standing
 from tests.support.deciding import record as recording
 
 DANA, ERIK, NOOR = "U0DANA", "U0ERIK", "U0NOOR"
@@ -249,6 +251,31 @@ async def test_it_holds_only_while_its_giver_may_still_give_it(client, store, di
         admission = an_admission(approvers=(DANA, ERIK), standing=limits)
         found[approvers] = bool(await approvals.matching(state, lay_out(state.interrupt, admission)))
     assert found == {(): True, (DANA,): True, (ERIK,): False}
+
+
+@pytest.mark.parametrize(
+    ("by", "standing", "said"),
+    [
+        (ERIK, StandingTerms(), in_answer.standing_only_by(f"<@{DANA}>")),
+        (DANA, StandingTerms(same="tool"), in_answer.standing_too_wide(1)),
+        (DANA, StandingTerms(uses=11), in_answer.standing_too_wide(1)),
+    ],
+    ids=["not named", "any arguments", "too often"],
+)
+async def test_it_is_given_by_whom_the_rule_names_and_no_wider_than_it_allows(
+    client, store, directory, by, standing, said
+):
+    """Whatever a form says. The call is not approved either."""
+    judge, interrupt = Judge(directory), an_interrupt(PAY, context=Context(), expires_in=HOUR)
+    limits = StandingLimits(scope="agent", approvers=(DANA,))
+    state = await asked(client, store, StandingApprovals(store, judge), interrupt, standing=limits)
+    decisions = Decisions(store, judge, AS_BEFORE)
+
+    answer = await decisions.decide(state, by, {0: ApproveDecision()}, standing=standing)
+
+    assert (answer.recorded, answer.sentence) == (False, said)
+    newest = await loaded(store, state.id)
+    assert (newest.recorded, newest.standing) == ((None,), {})
 
 
 async def asked(client, store, approvals: StandingApprovals, interrupt: Interrupt, **terms: Any) -> Approval:
