@@ -15,7 +15,7 @@ from bot.cli.doctor_slack import examine_app_token, examine_bot_token, examine_s
 from bot.cli.finding import VERDICTS, Finding
 from bot.domain.errors import SettingsError
 from bot.jobs.policy_watch import load_policy
-from bot.policy.checks import without_ring
+from bot.policy.gaps import without_ring
 from bot.runtime.bot_keys import UNSIGNED, load_bot_keys
 from bot.runtime.log_key import load_log_key
 from bot.runtime.settings import NOT_KEPT, Access, Settings, load_access, load_settings, unknown_variables

@@ -23,8 +23,8 @@ from bot.domain.rules import THREAD, Rule
 from bot.domain.standing import StandingLimits
 from bot.jobs.mentioned import Look, look_at_all, undecidable
 from bot.jobs.policy_watch import read_text
-from bot.policy.checks import without_ring
 from bot.policy.file import Mention, PolicyFile, PolicyFileError, read_policy
+from bot.policy.gaps import gaps, unconfirmed, without_ring
 from bot.policy.keys import json_schema
 from bot.policy.yaml_values import Problem
 from bot.runtime.settings import Access, load_access
@@ -45,8 +45,8 @@ _WITHIN = 10.0
 def check(file: _File = "") -> None:
     """Check a policy file, and with a token ask Slack about whom and what it names; exit 1 with every problem.
 
-    Warns of approvers who can never decide, which does not change the exit code. A rule without anybody else who can
-    decide is a problem.
+    Warns of approvers who can never decide, and of rules whose args let other calls of the tool fall to a
+    weaker rule, and suggests `confirm` for sums; neither changes the exit code. A rule without anybody else who can decide is a problem.
     """
     access = _access()
     path, found = _read(file, access)
@@ -67,8 +67,11 @@ def check(file: _File = "") -> None:
     if unusable:
         fail(str(PolicyFileError(path, [Problem(each.line, wrong[each].wrong) for each in unusable])))
     gone = {each.id: look.wrong for each, look in wrong.items()}
-    for each in sorted({Problem(each.line, gone[each.id]) for each in found.mentions if each.id in gone}):
-        sys.stderr.write(f"{path}, line {each.line}: warning: {each.sentence}\n")
+    named = {Problem(each.line, gone[each.id]) for each in found.mentions if each.id in gone}
+    said = [(each, "warning") for each in {*gaps(found.policy), *named}]
+    said += [(each, "suggestion") for each in unconfirmed(found.policy)]
+    for each, kind in sorted(said):
+        sys.stderr.write(f"{path}, line {each.line}: {kind}: {each.sentence}\n")
     if not access.ring and (sentence := without_ring(found.policy)):
         sys.stderr.write(f"{path}: warning: {sentence}\n")
     if stuck := [*undecidable(found.policy, looks)]:

@@ -54,6 +54,13 @@ class Match:
             and self.schema in {"", other.schema}
         )
 
+    def overlaps(self, other: "Match") -> bool:
+        """Whether some agent and some tool are named by both, as far as the globs say."""
+        return all(
+            any(_covers((one,), two) or _covers((two,), one) for one in ours for two in theirs)
+            for ours, theirs in ((self.agents, other.agents), (self.tools, other.tools))
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:

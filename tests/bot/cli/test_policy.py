@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import signal
 from pathlib import Path
 
@@ -51,11 +52,27 @@ def environment(environment, policy):
 
 async def test_a_sound_policy_is_checked_with_slack(command, policy):
     """Everybody and everything that it names is there, and there is nothing to warn of."""
+    policy.write_text(re.sub(" +args: .*\n", "", SOUND))
     code, output, errors = await command("policy", "check", str(policy))
 
     assert (code, errors) == (0, "")
     assert output.startswith(f"{policy}: 1 rule and a default, version ")
     assert output.endswith("; Slack knows everybody and every channel\n")
+
+
+async def test_a_strict_rule_past_which_calls_fall_is_warned_of(command, policy):
+    """The sentence says which rule gets them, in what it is weaker, and the cure; the file may be used as it is. A sum asks."""
+    code, output, errors = await command("policy", "check", str(policy))
+
+    assert code == 0
+    assert output.startswith(f"{policy}: 1 rule and a default, version ")
+    assert errors == (
+        f"{policy}, line 5: warning: 'large payments' decides only where its args match. A call that leaves an argument "
+        "out, or writes a number as text, meets a weaker rule: the default (approvers U0DANA, S0OPS, not named here). "
+        "Safer: describe the harmless calls with args, in a rule before it, and give the strict rule no args\n"
+        f"{policy}, line 5: suggestion: one tap approves any amount by 'large payments': with `confirm: true`, Slack asks "
+        "once more\n"
+    )
 
 
 async def test_every_mistake_is_reported_with_exit_code_1(command, policy):

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from bot.cli.commands import cli
 from bot.policy.file import PolicyFileError, read_policy
+from bot.policy.gaps import gaps
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = {
@@ -72,6 +73,18 @@ def test_an_example_decides_as_its_words_say(name, agent, tool, args, decides, c
     assert (rule.name, rule.channel) == (decides, channel)
 
 
+def test_no_example_lets_calls_fall_to_a_weaker_rule_where_it_does_not_say_why():
+    """What people copy describes the harmless calls, and is strict about the rest."""
+    found = {
+        (name, gap.line): gap.sentence
+        for name, path in EXAMPLES.items()
+        for gap in gaps(read_policy(path.read_text(encoding="utf-8"), name).policy)
+    }
+
+    assert [name for name, _ in found] == ["questions"]
+    assert "# policy check warns that" in EXAMPLES["questions"].read_text(encoding="utf-8")
+
+
 def test_the_example_explains_every_key_that_a_rule_may_have():
     """Whoever reads it needs no other list."""
     with pytest.raises(PolicyFileError) as said:
@@ -98,7 +111,7 @@ def test_examples_have_to_know_for_whom_an_agent_acts_except_at_low_risk():
 
 
 def test_the_page_about_policies_shows_what_its_commands_say(tmp_path, monkeypatch):
-    """The file at its top is sound, and `policy explain` says what stands there."""
+    """The file at its top is sound and warns of nothing, and `policy explain` says what stands there."""
     page = (ROOT / "docs/how-to/policy.md").read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "policy.yaml").write_text(re.search(r"```yaml\n(.*?)```", page, re.DOTALL)[1])

@@ -15,6 +15,7 @@ from bot.domain.rules import Match, Rule
 from bot.domain.standing import StandingLimits
 from bot.policy.checks import problems_of
 from bot.policy.file import Mention, PolicyFileError, read_policy
+from bot.policy.gaps import unconfirmed
 from tests.support.properties import bounded
 
 DEFAULT = """\
@@ -378,3 +379,23 @@ def test_limits_hold_for_the_agents_that_an_entry_names():
     assert limits_for(limits, "batch-1") == Limits(("batch-*", "nightly"), 20, None, 512 << 10)
     assert limits_for(limits, "billing") == Limits(("*",), 200, 60, 4 << 20)
     assert limits_for(limits[:1], "billing") == Limits(("*",), 100, None, None)
+
+
+def test_a_question_is_suggested_where_one_tap_approves_any_sum():
+    """Not where something else stands in the way."""
+    price, sums = (
+        "headline: [to, total_price]",
+        "{properties: {amount: {type: number, %s: 9}}, required: [amount]}",
+    )
+    asks = [price, "title: 'Pay {Amount}'", f"match: {{args: {sums % 'minimum'}}}"]
+    others = ["confirm: true", "risk: high", "quorum: 2, approvers: [U0DANA, U0ERIK]", "decisions: [respond]"]
+    does_not = [
+        f"match: {{args: {sums % 'maximum'}}}",
+        "headline: [to]",
+        *(f"{price}, {other}" for other in others),
+    ]
+
+    for rule in (*asks, *does_not):
+        whole = rule if "match" in rule else f"match: {{tool: pay}}, {rule}"
+        found = [problem.line for problem in unconfirmed(read(rule_with(f"{{{whole}}}")).policy)]
+        assert found == [5] * (rule in asks), rule
