@@ -417,3 +417,14 @@ class Approval(Published):
         """Name the approvers of an action whom a step added."""
         reached = (self.admission.steps[number] for number, happened in self.reached.items() if happened)
         return frozenset(name for step in reached if index in step.actions for name in step.approvers)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Every text of the calls that is masked or kept off the card, as they were asked and as they ran."""
+        masked = []
+        for action in self.actions:
+            proposal = action.stricter
+            terms = [action.terms, *([proposal.terms] if proposal else [])]
+            for args in (action.request.args, action.as_it_ran.request.args):
+                masked += [(args, {*own.masked, *own.modal_only}) for own in terms]
+        return secrets_of(masked)

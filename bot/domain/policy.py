@@ -24,16 +24,6 @@ What = Literal["pending", "per_minute", "bytes"]
 
 
 @dataclass(frozen=True, slots=True)
-class Trust:
-    """For whom some agents act, as the operator says."""
-
-    agents: str
-    """A glob."""
-    requester: str
-    """A person, or `agent` for the person that the agent names."""
-
-
-@dataclass(frozen=True, slots=True)
 class Limits:
     """The limits of each agent that these globs name. `None` means no limit."""
 
@@ -62,8 +52,8 @@ class Policy:
     """Names exactly these rules, in every record and decision."""
     limits: tuple[Limits, ...] = ()
     """How much each agent may ask. The first entry that names the agent counts."""
-    agents: tuple[Trust, ...] = ()
-    """For whom agents act. The first entry that names the agent counts."""
+    agents: Mapping[str, str] = field(default_factory=dict)
+    """For whom agents act, by globs: a person, or `agent` for the one that the agent names. The first that matches counts."""
     look_alikes: Literal["refuse", "warn"] = "refuse"
     """What happens with a tool whose name looks the same as another name in the rules."""
     schedules: Mapping[str, Schedule] = field(default_factory=dict)
@@ -134,7 +124,7 @@ class Policy:
 
     def requester_of(self, agent: str) -> str | None:
         """Say for whom an agent acts, as the policy says: a person, `agent`, or `None` where it says nothing."""
-        return next((trust.requester for trust in self.agents if fnmatchcase(agent, trust.agents)), None)
+        return next((person for glob, person in self.agents.items() if fnmatchcase(agent, glob)), None)
 
     def standing_for(self, agent: str, tool: str, rule: Rule) -> StandingLimits | None:
         """Limit the standing approvals for a call. There are none with high risk, or where several people decide."""

@@ -12,7 +12,7 @@ from bot.runtime.offload import offload
 from bot.sentences import in_answer
 from bot.use_cases.answers import Answer, closed, not_approved
 from bot.use_cases.decide import Decisions
-from bot.use_cases.objections import first_objection, is_repeat
+from bot.use_cases.who_may_decide import first_objection, is_repeat
 
 
 async def approve_all(

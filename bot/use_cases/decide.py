@@ -38,9 +38,14 @@ from bot.store.reading import as_admitted
 from bot.store.records import ApprovalStore
 from bot.text.set_apart import plain_name
 from bot.use_cases.answers import Answer, closed, left_out, proposed, so_far, uncounted
-from bot.use_cases.objections import first_objection, masked_objection
 from bot.use_cases.propose import Opening, Proposals
-from bot.use_cases.who_may_decide import VOTER_FRESH_FOR, Judge, look_up_until
+from bot.use_cases.who_may_decide import (
+    VOTER_FRESH_FOR,
+    Judge,
+    first_objection,
+    look_up_until,
+    masked_objection,
+)
 
 logger = logging.getLogger(__name__)
 

@@ -3,8 +3,6 @@
 from datetime import datetime, time, timedelta
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
 
 from agent_adapter.contract.hitl import ApproveDecision
 from bot.domain.admit import admit
@@ -46,25 +44,6 @@ def quiet(start: str, end: str, zone: str = "Europe/Berlin") -> QuietHours:
 def test_quiet_hours_postpone_to_their_end(hours, moment, postponed):
     """By the clock on the wall of their zone, whatever day it is there."""
     assert hours.postponed(datetime.fromisoformat(moment)) == datetime.fromisoformat(postponed)
-
-
-@given(
-    st.times(),
-    st.times(),
-    st.sampled_from(ZONES),
-    st.integers(0, 15 * 366 * 86_400).map(lambda seconds: NOW + timedelta(seconds=seconds)),
-)
-def test_what_is_postponed_is_never_quiet_and_never_earlier(start, end, zone, moment):
-    """Anywhere, at any time: the end of the quiet hours comes within a day and an hour, and only what is quiet moves."""
-    assume(start != end)
-    hours = QuietHours(start=start, end=end, zone=zone)
-
-    postponed = hours.postponed(moment)
-
-    assert moment <= postponed <= moment + timedelta(hours=25)
-    assert not hours.covers(postponed)
-    assert (postponed == moment) == (not hours.covers(moment))
-    assert hours.postponed(postponed) == postponed
 
 
 def remind(after: timedelta, *actions: int, **fields) -> Step:

@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 from bot.domain.policy import Limits, limits_for
 from bot.domain.rules import Match, Rule
 from bot.domain.standing import StandingLimits
-from bot.policy.checks import problems_of
 from bot.policy.file import Mention, PolicyFileError, read_policy
-from tests.support.properties import bounded
 
 DEFAULT = """\
 default:
@@ -120,25 +118,6 @@ def test_what_people_see_in_other_scripts_is_no_fault():
             "\n", "\r\n"
         )
     )
-
-
-names = st.text("ab*?", min_size=1, max_size=3)
-matches = st.builds(
-    Match,
-    st.lists(names, min_size=1, max_size=2).map(tuple),
-    st.lists(names, min_size=1, max_size=2).map(tuple),
-    st.sampled_from(["", "1", "2"]),
-)
-
-
-@given(st.lists(matches, max_size=8))
-@bounded(500)
-def test_a_rule_is_never_reached_when_one_before_it_matches_all_of_its_calls(found):
-    """However many rules there are: only those are compared that can match the same names."""
-    rules = [Rule(("U0DANA",), match=match, name=f"{n}", line=n) for n, match in enumerate(found)]
-    named = {problem.line for problem in problems_of(rules, Rule(("U0DANA",)))}
-
-    assert named == {n for n, match in enumerate(found) if any(each.covers(match) for each in found[:n])}
 
 
 @pytest.mark.parametrize(
