@@ -138,7 +138,7 @@ def _approval(published: Published, card: Fields, known: Published | None) -> Ap
         reached=_reached(card),
         remarks={number: Remark.model_validate(decode(text)) for number, text in _numbered(card, "remark:")},
         extended=int(card.get("extended", 0)),
-        assignments={int(place): _assignment(text) for place, text in _prefixed(card, "claim:")},
+        marks=_marks(card),
         standing={int(index): _standing(card, index) for index, _ in _prefixed(card, "sticky_grant:")},
     )
     proposals = {int(index): _proposal(text) for index, text in _prefixed(card, "proposal:")}
@@ -154,7 +154,7 @@ def _check_numbers(approval: Approval) -> None:
     actions.update(index for place in admission.places for index in place.actions)
     actions.update(index for step in admission.steps for index in step.actions)
     actions.update(index for remark in approval.remarks.values() for index in remark.actions)
-    places = {*approval.assignments, *(part.place for part in approval.shown)}
+    places = {part.place for part in approval.shown}.union(*approval.marks.values())
     if not actions <= {*range(len(approval.recorded))} or not places <= {*range(len(admission.places))}:
         raise LookupError("a field names an action or a place that is not there")
     if not all(approval.recorded[index] for index in standing):
@@ -227,6 +227,14 @@ def _use(line: str) -> Use:
     at, kept = line.split(" ", 1)
     value = decode(kept)
     return Use.model_validate({**(value if isinstance(value, dict) else {}), "at": moment(at)})
+
+
+def _marks(card: Fields) -> dict[str, dict[int, Assignment]]:
+    found: dict[str, dict[int, Assignment]] = {}
+    for of, text in _prefixed(card, "mark:"):
+        name, _, place = of.partition(":")
+        found.setdefault(name, {})[int(place)] = _assignment(text)
+    return found
 
 
 def _assignment(text: str) -> Assignment:

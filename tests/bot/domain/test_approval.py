@@ -6,7 +6,7 @@ import pytest
 
 from agent_adapter.contract.hitl import ApproveDecision
 from bot.domain.admission import Terms
-from bot.domain.approval import Assignment
+from bot.domain.approval import CLAIMED, Assignment
 from bot.domain.votes import Vote
 from tests.support.builders import NOW, a_state, an_action, an_interrupt, edited
 
@@ -24,7 +24,7 @@ def test_an_assignment_ends_with_the_vote_of_its_holder(voter, after, is_over):
     since = NOW + 5 * MINUTE
     vote = Vote(voter, "approve", ApproveDecision(), at=str(int((since + after).timestamp() * 1000)))
     state = a_state(
-        assignments={0: Assignment(ERIK, since, until=NOW + 20 * MINUTE)},
+        marks={CLAIMED: {0: Assignment(ERIK, since, until=NOW + 20 * MINUTE)}},
         votes={0: (vote,)},
         now=NOW + 10 * MINUTE,
     )

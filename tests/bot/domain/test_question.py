@@ -7,7 +7,7 @@ import pytest
 
 from agent_adapter import Context
 from bot.domain.admission import Admission, Place, Terms
-from bot.domain.approval import Assignment
+from bot.domain.approval import CLAIMED, Assignment
 from bot.domain.ids import MessageId, button_value, parse_button_value
 from bot.domain.messages import Shown
 from bot.domain.question import QUESTION_LENGTH, question
@@ -110,7 +110,7 @@ def test_neither_votes_nor_time_change_the_question():
         now=state.now + timedelta(minutes=59),
         deadline=state.deadline + timedelta(hours=1),
         votes={0: (a_vote("U0DANA", edited("pay", **{**ARGS, "amount": 1})),)},
-        assignments={0: Assignment("U0ERIK", state.now, state.deadline)},
+        marks={CLAIMED: {0: Assignment("U0ERIK", state.now, state.deadline)}},
         shown={MessageId(0): Shown("C1", "1.1", "digest")},
         reached={0: True},
         admission=state.admission.escalated(LATER[0]),

@@ -6,7 +6,7 @@ import pytest
 
 from agent_adapter.contract.hitl import ApproveDecision
 from bot.domain.admit import admit
-from bot.domain.approval import Assignment
+from bot.domain.approval import CLAIMED, Assignment
 from bot.domain.policy import Policy
 from bot.domain.rules import Match, Rule
 from bot.domain.schedule import Escalation, Extension, QuietHours, Step
@@ -69,8 +69,8 @@ def timed(*steps: Step, extension: Extension | None = None, **fields):
         ({"extension": Extension(by=HOUR)}, 35),
         ({"extension": Extension(by=HOUR), "deadline": NOW + 8 * HOUR}, 440),
         ({"extension": Extension(by=HOUR), "extended": 1}, 50),
-        ({"assignments": {0: Assignment("U0DANA", NOW, NOW + 15 * MINUTE)}}, 5),
-        ({"assignments": {0: Assignment("U0DANA", NOW, NOW + 5 * MINUTE)}}, 50),
+        ({"marks": {CLAIMED: {0: Assignment("U0DANA", NOW, NOW + 15 * MINUTE)}}}, 5),
+        ({"marks": {CLAIMED: {0: Assignment("U0DANA", NOW, NOW + 5 * MINUTE)}}}, 50),
     ],
     ids=[
         *("deadline", "reminder", "reminder that was", "earliest", "quiet", "quiet beyond the deadline"),
