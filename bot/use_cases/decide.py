@@ -89,12 +89,12 @@ class Decisions:
                 for index, decision in meant.items()
             }
             answer = (
-                _not_theirs(state, user, kind, refused, is_all=not meant)
+                (_not_theirs(state, user, kind, refused, is_all=not meant) if refused else None)
                 or await self._objection(state, user, meant, typed, standing, until)
                 or await self._edited(state, user, meant, press, until)
                 or await self._cast(state, user, ballots, press, until, standing=standing, refused=refused)
             )
-            span.note(outcome=_outcome(answer))
+            span.note(outcome="recorded" if answer.recorded else answer.why)
         return answer
 
     async def agree(
@@ -125,7 +125,7 @@ class Decisions:
                     answer = Answer(False, in_answer.value_needed(index + 1))
                 else:
                     answer = await self._cast(state, user, {index: ballot}, press, until)
-            span.note(outcome=_outcome(answer))
+            span.note(outcome="recorded" if answer.recorded else answer.why)
         return answer
 
     async def why_no_edit(self, state: Approval, index: int, decision: EditDecision, author: str) -> str:
@@ -364,7 +364,7 @@ class Decisions:
                     within = ends - asyncio.get_running_loop().time()
                     left = await self.store.commit(state, change, within=within)
                     if left is None:
-                        return outcomes, _removed(state, judged.refused)
+                        return outcomes, _removed(state, judged.refused) if judged.refused else frozenset()
                     newest = as_admitted(left) or state
                     if newest.version == state.version:
                         # Nobody has changed it: it is too late by the clock of Redis.
@@ -463,8 +463,6 @@ def _not_theirs(
     state: Approval, user: str, kind: str, refused: Mapping[int, str], *, is_all: bool
 ) -> Answer | None:
     """Log which actions a person may not decide. When that is all of them, give the answer."""
-    if not refused:
-        return None
     reasons = " ".join(dict.fromkeys(refused.values()))
     actions = [{"index": index, "decision": kind} for index in refused]
     logger.info(
@@ -481,10 +479,6 @@ def _log_decided(state: Approval, given: Cast, outcomes: Mapping[int, Outcome]) 
         decisions_of(kind, outcome).inc()
         actions.append({"index": index, "decision": kind, "outcome": outcome})
     logger.info("click.decided", extra={"interrupt_id": state.id, "user": given.user, "actions": actions})
-
-
-def _outcome(answer: Answer) -> str:
-    return "recorded" if answer.recorded else answer.why
 
 
 def _removed(state: Approval, refused: Mapping[int, frozenset[str]]) -> frozenset[str]:

@@ -548,17 +548,6 @@ def test_how_wide_later_calls_may_be_approved(given, offered):
         ((a_rule(quorum=2),), "pay", False),
         ((a_rule(reject_quorum=2),), "pay", False),
     ],
-    ids=[
-        "default",
-        "by tool",
-        "by arguments",
-        "another tool",
-        "another agent",
-        "an earlier rule takes all",
-        "high risk",
-        "several approve",
-        "several reject",
-    ],
 )
 def test_a_decision_holds_for_later_calls_only_where_one_click_decides_any_arguments(rules, tool, may_hold):
     """Otherwise approving a small payment for the run would approve a large one, too, or one person would for several."""

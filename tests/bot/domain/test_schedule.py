@@ -72,16 +72,6 @@ def timed(*steps: Step, extension: Extension | None = None, **fields):
         ({"marks": {CLAIMED: {0: Assignment("U0DANA", NOW, NOW + 15 * MINUTE)}}}, 5),
         ({"marks": {CLAIMED: {0: Assignment("U0DANA", NOW, NOW + 5 * MINUTE)}}}, 50),
     ],
-    ids=[
-        *("deadline", "reminder", "reminder that was", "earliest", "quiet", "quiet beyond the deadline"),
-        *(
-            "more time",
-            "half an hour before the end at most",
-            "no more time",
-            "assigned",
-            "assignment that is over",
-        ),
-    ],
 )
 def test_the_earliest_of_all_times_is_due(fields, minutes):
     """Ten minutes after a question that is open for an hour."""

@@ -2,7 +2,7 @@
 
 import json
 import re
-from datetime import timedelta
+from datetime import time, timedelta
 from math import inf
 from textwrap import dedent
 
@@ -10,11 +10,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from bot.domain.person import Schedule
 from bot.domain.policy import Limits, limits_for
 from bot.domain.rules import Match, Rule
+from bot.domain.schedule import Escalation, Extension, QuietHours
 from bot.domain.standing import StandingLimits
 from bot.policy.file import Mention, PolicyFileError, read_policy
 
+MINUTE = timedelta(minutes=1)
 DEFAULT = """\
 default:
   channel: C0APPROVALS
@@ -106,6 +109,32 @@ def test_a_text_stays_the_text_that_it_is(written: str):
     file = read(rule_with(f"match: {{tool: {written}}}"))
 
     assert file.policy.rules[0].match.tools == (written.strip("'"),)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "expected"),
+    [
+        ("reminders: [2h, 30m, 5m, 30m, 3h]", "reminders", (5 * MINUTE, 30 * MINUTE, 120 * MINUTE, 180 * MINUTE)),
+        ("reminders: 30m", "reminders", (30 * MINUTE,)),
+        ("reminders: []", "reminders", ()),
+        (
+            "escalation: {after: 1h, approvers: [S0LEADS], channel: C0LEADS}",
+            "escalation",
+            Escalation(after=60 * MINUTE, approvers=("S0LEADS",), channel="C0LEADS"),
+        ),
+        ("escalation: {after: 1h, channel: U0MIRA}", "escalation", Escalation(after=60 * MINUTE, channel="U0MIRA")),
+        ("quiet_hours: {from: 22:00, to: '07:30', zone: Europe/Berlin}", "quiet_hours", QuietHours(start=time(22), end=time(7, 30), zone="Europe/Berlin")),
+        ("extend: 30m", "extend", Extension(by=30 * MINUTE)),
+        ("extend: {by: 30m, times: 3}", "extend", Extension(by=30 * MINUTE, times=3)),
+        ("assign: 10m", "assign", 10 * MINUTE),
+        ("{on_timeout: extend, time_limit: 8h}", "on_timeout", "extend"),
+    ],
+)  # fmt: skip
+def test_what_a_rule_says_about_time(text, name, expected):
+    """As people write it."""
+    [rule] = read(rule_with(text)).policy.rules
+
+    assert getattr(rule, name) == expected
 
 
 # --- What is wrong with it ----------------------------------------------------------------------------------------
@@ -267,6 +296,41 @@ def test_each_mistake_in_a_rule_is_reported_with_its_line_and_cure(rule: str, sa
 
 
 @pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("reminders: [soon]", "'soon' is not a valid duration: write 90s, 30m"),
+        (f"reminders: [{', '.join(f'{n}m' for n in range(1, 12))}]", "reminders has more than 10 entries"),
+        ("reminders: [8h]", "'rule 1' reminds when its time is up: make the reminders earlier"),
+        ("escalation: 1h", "escalation has keys and values (after, approvers, channel)"),
+        ("escalation: {channel: C0LEADS}", "escalation has no after: add it, as in after: 1h"),
+        ("escalation: {after: 1h}", "escalation names neither approvers nor channel"),
+        ("escalation: {after: 1h, approvers: []}", "approvers is empty"),
+        ("escalation: {after: 1h, approvers: [channel]}", "'channel' is not another approver"),
+        ("escalation: {after: 1h, channel: thread}", "'thread' is not another place to ask in"),
+        ("escalation: {after: 1h, channel: C0APPROVALS}", "'rule 1' escalates to where it is asked first"),
+        ("escalation: {after: 8h, channel: C0LEADS}", "'rule 1' escalates when its time is up"),
+        ("quiet_hours: 22:00", "quiet_hours has keys and values (from, to, zone)"),
+        ("quiet_hours: {from: 22:00, to: 07:00}", "quiet_hours has no zone: add it, as in zone: Europe/Berlin"),
+        ("quiet_hours: {from: 22:00, to: 24:00, zone: UTC}", "'24:00' is not a time of day: write 22:00"),
+        ("quiet_hours: {from: 22, to: 07:00, zone: UTC}", "22 is not a time of day"),
+        ("quiet_hours: {from: 22:00, to: 22:00, zone: UTC}", "quiet_hours end when they begin"),
+        ("quiet_hours: {from: 22:00, to: 07:00, zone: Europe/Berln}", "did you mean 'Europe/Berlin'?"),
+        ("quiet_hours: {from: 22:00, to: 07:00, zone: 1}", "1 is not a time zone: write one of the IANA names"),
+        ("extend: {times: 2}", "extend has no by: add it, as in by: 30m"),
+        ("extend: {by: 30m, times: 11}", "11 is not a number of presses: write 1 to 10"),
+        ("extend: {by: 30m, times: true}", "true is not a number of presses: write 1 to 10"),
+        ("assign: often", "'often' is not a valid duration"),
+    ],
+)  # fmt: skip
+def test_each_mistake_about_time_is_reported_with_its_line_and_cure(rule: str, said: str):
+    """With eight hours in the default."""
+    text = rule_with(rule).replace("rules:", "  time_limit: 8h\nrules:")
+    (line,) = [line for line in problems(text) if said in line]
+
+    assert line.startswith("policy.yaml, line 6: ")
+
+
+@pytest.mark.parametrize(
     ("first", "second"),
     [
         ("name: all", "match: {tool: pay}"),
@@ -289,6 +353,22 @@ def test_a_rule_that_is_never_reached_is_reported(first: str, second: str):
 
 
 KEYWORDS = st.sampled_from(
+    [
+        "type",
+        "properties",
+        "required",
+        "minimum",
+        "pattern",
+        "enum",
+        "not",
+        "anyOf",
+        "items",
+        "$ref",
+        "$defs",
+        "const",
+    ]
+)
+WORDS = st.sampled_from(
     [
         "type",
         "properties",
@@ -357,3 +437,60 @@ def test_limits_hold_for_the_agents_that_an_entry_names():
     assert limits_for(limits, "batch-1") == Limits(("batch-*", "nightly"), 20, None, 512 << 10)
     assert limits_for(limits, "billing") == Limits(("*",), 200, 60, 4 << 20)
     assert limits_for(limits[:1], "billing") == Limits(("*",), 100, None, None)
+
+
+# --- On-call schedules ------------------------------------------------------------------------------------------------
+
+FILE = """
+default: {{channel: C0TEAM, approvers: [{entry}]}}
+schedules:
+  payments: {schedule}
+"""
+
+
+def schedules(schedule="{pagerduty: P1A2B3C}", entry="oncall:payments"):
+    return read_policy(FILE.format(schedule=schedule, entry=entry), "policy.yaml").policy
+
+
+def test_a_schedule_is_kept_in_pagerduty_or_in_a_calendar():
+    """The key and the address are settings, so that the file has no secret."""
+    assert schedules().schedules == {"payments": Schedule("pagerduty", "P1A2B3C")}
+    assert schedules().default.approvers == ("oncall:payments",)
+    found = schedules("{calendar: rota, people: {Dana Park: U0DANA}}").schedules["payments"]
+    assert found == Schedule("calendar", "rota", {"Dana Park": "U0DANA"})
+
+
+@pytest.mark.parametrize(
+    ("schedule", "entry", "says"),
+    [
+        ("{pagerduty: P1A2B3C}", "oncall:payment", "there is no such schedule: did you mean 'payments'?"),
+        ("{pagerduty: P1A2B3C}", "oncall:night", "there is no such schedule: describe it under schedules"),
+        ("{pagerduty: P1A2B3C}", "'oncall:'", "is not an approver"),
+        ("{}", "oncall:payments", "write pagerduty or calendar"),
+        ("{pagerduty: P1A2B3C, calendar: rota}", "oncall:payments", "kept in one place"),
+        ("{pagerduty: ../users}", "oncall:payments", "is not the id of a schedule"),
+        ("{calendar: 'https://a.example/s3cret.ics'}", "oncall:payments", "never its address"),
+        ("{calendar: rota, people: {Dana: S0OPS}}", "oncall:payments", "is not a person"),
+    ],
+)
+def test_a_schedule_that_cannot_be_meant_is_refused_with_its_cure(schedule, entry, says):
+    """Before the bot starts, like any mistake of the file."""
+    with pytest.raises(PolicyFileError, match=r"policy\.yaml, line") as refused:
+        schedules(schedule, entry)
+
+    assert says in str(refused.value)
+
+
+def test_an_escalation_may_go_to_whoever_is_on_call():
+    """As to any other approver, and it has to be described, too."""
+    text = """
+default:
+  channel: C0TEAM
+  approvers: [U0DANA]
+  escalation: {after: 10m, approvers: ["oncall:night"]}
+"""
+    with pytest.raises(PolicyFileError, match="oncall:night: there is no such schedule"):
+        read_policy(text, "policy.yaml")
+
+    found = read_policy(text + "schedules: {night: {calendar: rota}}\n", "policy.yaml")
+    assert found.policy.default.escalation.approvers == ("oncall:night",)
