@@ -288,11 +288,7 @@ def shown_field(shown: Shown) -> str:
 
 
 def read_posted(interrupt_id: str, card: Fields) -> list[PostedMessage]:
-    """Read from a few fields of a card which messages it has in Slack.
-
-    Raises:
-        ValueError: when this version does not write fields like these.
-    """
+    """Read from a few fields of a card which messages it has in Slack. Fields that this version does not write raise a ValueError."""
     places = {int(number): decode(text) for number, text in _prefixed(card, "place:")}
     messages = {MessageId.parse(name): _shown(text) for name, text in _prefixed(card, "part:")}
     found = []

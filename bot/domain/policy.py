@@ -19,6 +19,8 @@ SETTINGS_VERSION = "settings-1"
 """The version of the policy that the settings make, where there is no policy file."""
 AGENT = "agent"
 """As the requester of an agent: the person that the agent names."""
+_AS_THE_RULE_SAYS = Terms.model_fields.keys() & Rule.__slots__
+"""The terms that a rule has under the same name."""
 What = Literal["pending", "per_minute", "bytes"]
 """Which limit an agent would break."""
 
@@ -147,32 +149,20 @@ class Policy:
         """Give the terms on which a call is decided, as it was asked or as it was edited."""
         agent, approvers = interrupt.agent, self.approvers_for(rule, interrupt.route)
         notify = approvers if rule.notify is None else rule.notify
-        return Terms(
-            approvers=approvers,
-            named_only={entry: "" for entry in approvers if entry not in (*notify, "channel")},
-            requester_may_decide=rule.requester_may_decide,
-            decisions=rule.decisions,
+        judged: dict[str, Any] = {
+            "approvers": approvers,
+            "named_only": {entry: "" for entry in approvers if entry not in (*notify, "channel")},
             # Later calls could have arguments that another rule is about.
-            allow_always=not self.decides_by_arguments(agent, action.name, rule),
-            quorum=rule.quorum,
-            reject_quorum=rule.reject_quorum,
-            risk=rule.risk,
-            confirm=rule.confirm,
-            type=rule.type if rule.risk == "high" else "",
+            "allow_always": not self.decides_by_arguments(agent, action.name, rule),
+            "type": rule.type if rule.risk == "high" else "",
             # A shorter time, of the agent or of another action of the batch, leaves people less time to object.
-            by_silence=rule.approves_silently and (rule.time is None or life >= rule.time),
-            mask=rule.mask,
-            mask_random=rule.mask_random,
+            "by_silence": rule.approves_silently and (rule.time is None or life >= rule.time),
             # Without it, a masked value could be guessed from what the buttons carry.
-            mask_key=mask_key if rule.mask or rule.mask_random else "",
-            modal_only=rule.modal_only,
-            headline=rule.headline,
-            title=rule.title,
-            reject_reasons=rule.reject_reasons,
-            tell_approvers=rule.tell_approvers == "failures",
-            use_within=rule.use_within,
-            standing=self.standing_for(agent, action.name, rule),
-            resembles=self.resembled_by(agent, action.name, rule),
-            matched=self.matched_by(action.name, rule),
-            rule=rule.name,
-        )
+            "mask_key": mask_key if rule.mask or rule.mask_random else "",
+            "tell_approvers": rule.tell_approvers == "failures",
+            "standing": self.standing_for(agent, action.name, rule),
+            "resembles": self.resembled_by(agent, action.name, rule),
+            "matched": self.matched_by(action.name, rule),
+            "rule": rule.name,
+        }
+        return Terms(**({name: getattr(rule, name) for name in _AS_THE_RULE_SAYS} | judged))

@@ -53,11 +53,7 @@ class PolicyFile:
 
 
 def read_policy(text: str, path: str) -> PolicyFile:
-    """Read a policy file.
-
-    Raises:
-        PolicyFileError: with everything that is wrong with it.
-    """
+    """Read a policy file, or raise PolicyFileError with everything that is wrong with it."""
     try:
         document = read_yaml(text)
     except UnreadableError as error:
