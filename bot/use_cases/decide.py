@@ -23,6 +23,7 @@ from bot.domain.errors import (
     StoreUnavailableError,
     VotersUnknownError,
 )
+from bot.domain.mentions import mention
 from bot.domain.question import question
 from bot.domain.seal import CLOCKS_DIFFER
 from bot.domain.standing import StandingTerms
@@ -37,7 +38,7 @@ from bot.store.commits import ATTEMPTS
 from bot.store.reading import as_admitted
 from bot.store.records import ApprovalStore
 from bot.text.set_apart import plain_name
-from bot.use_cases.answers import Answer, closed, left_out, proposed, so_far, uncounted
+from bot.use_cases.answers import Answer, closed, left_out, proposed, so_far
 from bot.use_cases.propose import Opening, Proposals
 from bot.use_cases.who_may_decide import (
     VOTER_FRESH_FOR,
@@ -263,7 +264,7 @@ class Decisions:
         state: Approval,
         given: Cast,
         outcomes: Mapping[int, Outcome],
-        gone: Iterable[str],
+        gone: frozenset[str],
         refused: Mapping[int, str],
     ) -> Answer:
         """Say what became of the ballots, where the card does not show it."""
@@ -276,7 +277,9 @@ class Decisions:
         if not lost and not any(ballot.terms.needs_votes for ballot in given.ballots.values()):
             return Answer(True, said, not_theirs=not_theirs)
         newest = await self.store.admitted(state.id) or state
-        sentences = [closed(newest, lost), so_far(newest, given.user, outcomes), uncounted(gone), said]
+        sentences = [closed(newest, lost), so_far(newest, given.user, outcomes), said]
+        if gone:
+            sentences.insert(2, in_answer.uncounted([mention(person) for person in sorted(gone)]))
         is_recorded = len(lost) < len(outcomes)
         return Answer(is_recorded, " ".join(filter(None, sentences)), why="outdated", not_theirs=not_theirs)
 
