@@ -67,7 +67,7 @@ class Keys:
                                                     line, where the bot has a signing key,
                                                     `seen:<i>:<user>` pages read,
                                                     `reached:<n>` steps, `remark:<n>` what is said of them,
-                                                    `extended` how often, `claim:<place>` who is looking,
+                                                    `extended` how often, `mark:<event>:<place>` who looks,
                                                     `waiting` for whom: circles of people, groups, channels,
                                                     what was approved for later calls: `sticky_grant:<i>` how wide,
                                                     `sticky_until:<i>` `sticky_ended:<i>`,

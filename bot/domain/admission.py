@@ -46,7 +46,7 @@ class Told(WireModel):
 
 
 class Terms(WireModel):
-    """The terms on which an action is decided, and what of it is shown."""
+    """The terms on which an action is decided, and what of it is shown. What is not explained here is as in `bot.policy.keys`."""
 
     approvers: tuple[str, ...] = Field(min_length=1)
     """Slack user ids (`U…`, `W…`), user group ids (`S…`), or `channel` for its members."""
@@ -64,36 +64,25 @@ class Terms(WireModel):
     allow_always: bool = True
     """Whether a person may decide "always", if the agent can keep such a decision."""
     quorum: int = Field(1, ge=1)
-    """How many people have to agree on the same decision."""
     reject_quorum: int = Field(1, ge=1)
-    """How many people have to reject."""
     risk: Literal["low", "normal", "high"] = "normal"
-    """High: no bulk approval, no standing approval, and the person who approves types something from the card."""
     confirm: bool = False
-    """Whether people are asked once more before they approve."""
     type: str = ""
     """With a high risk: the argument whose value is typed. Empty, or where it cannot be typed: the first that matters."""
     by_silence: bool = False
     """Whether the deadline approves the action when nobody has decided."""
     mask: tuple[str, ...] = ()
-    """Names of arguments, at any depth, whose values are never shown."""
     mask_random: tuple[str, ...] = ()
-    """The same for random values. Each is shown as a fingerprint, so that people can compare them."""
     mask_key: str = ""
     """The key of the fingerprints on the cards of this interrupt. Where something is masked, it also hides the values in the names
     of questions, which everybody in the channel can read. Slack never sees it."""
     modal_only: tuple[str, ...] = ()
-    """Names of arguments, at any depth, that only a modal shows. A person has to read it before approving."""
     headline: tuple[str, ...] = ()
-    """Names of the arguments that are the subject of the call, by the policy. They come first, and are in the title."""
     title: str = ""
-    """What the title says in place of tool and values: `Pay {amount} {currency} to {beneficiary}`."""
     reject_reasons: tuple[str, ...] = ()
-    """What the form to reject offers, beside a text of one's own."""
     tell_approvers: bool = True
     """Whether those who approved it are called when it fails, is not started, or nobody knows what became of it."""
     use_within: timedelta = USE_WITHIN
-    """How long after the deadline an approved call may run."""
     standing: StandingLimits | None = None
     """The widest standing approval that can be given with it. `None`: there can be none."""
     resembles: str = ""

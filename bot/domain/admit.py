@@ -84,10 +84,7 @@ def _told(route: Route, rules: Sequence[Rule], requester: str) -> Told | None:
 
 
 def _on_timeout(interrupt: Interrupt, rules: Sequence[Rule]) -> Literal["reject", "raise"] | None:
-    """Say what the deadline does with the whole batch: with one `raise` nothing is resumed, so `raise` wins.
-
-    The terms of each action say whether silence approves it. The deadline rejects the others.
-    """
+    """Say what the deadline does with the whole batch: with one `raise` nothing is resumed. Terms say what silence approves."""
     if not any(rule.on_timeout for rule in rules):
         return None
     wanted = {rule.on_timeout or interrupt.on_expiry for rule in rules}

@@ -138,7 +138,7 @@ def _approval(published: Published, card: Fields, known: Published | None) -> Ap
         reached=_reached(card),
         remarks={number: Remark.model_validate(decode(text)) for number, text in _numbered(card, "remark:")},
         extended=int(card.get("extended", 0)),
-        assignments={int(place): _assignment(text) for place, text in _prefixed(card, "claim:")},
+        marks=_marks(card),
         standing={int(index): _standing(card, index) for index, _ in _prefixed(card, "sticky_grant:")},
     )
     proposals = {int(index): _proposal(text) for index, text in _prefixed(card, "proposal:")}
@@ -154,7 +154,7 @@ def _check_numbers(approval: Approval) -> None:
     actions.update(index for place in admission.places for index in place.actions)
     actions.update(index for step in admission.steps for index in step.actions)
     actions.update(index for remark in approval.remarks.values() for index in remark.actions)
-    places = {*approval.assignments, *(part.place for part in approval.shown)}
+    places = {part.place for part in approval.shown}.union(*approval.marks.values())
     if not actions <= {*range(len(approval.recorded))} or not places <= {*range(len(admission.places))}:
         raise LookupError("a field names an action or a place that is not there")
     if not all(approval.recorded[index] for index in standing):
@@ -229,6 +229,14 @@ def _use(line: str) -> Use:
     return Use.model_validate({**(value if isinstance(value, dict) else {}), "at": moment(at)})
 
 
+def _marks(card: Fields) -> dict[str, dict[int, Assignment]]:
+    found: dict[str, dict[int, Assignment]] = {}
+    for of, text in _prefixed(card, "mark:"):
+        name, _, place = of.partition(":")
+        found.setdefault(name, {})[int(place)] = _assignment(text)
+    return found
+
+
 def _assignment(text: str) -> Assignment:
     since, until, user = text.split(" ")
     return Assignment(user, moment(since), moment(until))
@@ -280,11 +288,7 @@ def shown_field(shown: Shown) -> str:
 
 
 def read_posted(interrupt_id: str, card: Fields) -> list[PostedMessage]:
-    """Read from a few fields of a card which messages it has in Slack.
-
-    Raises:
-        ValueError: when this version does not write fields like these.
-    """
+    """Read from a few fields of a card which messages it has in Slack. Fields that this version does not write raise a ValueError."""
     places = {int(number): decode(text) for number, text in _prefixed(card, "place:")}
     messages = {MessageId.parse(name): _shown(text) for name, text in _prefixed(card, "part:")}
     found = []

@@ -41,12 +41,7 @@ def _name(state: Approval, asked: list[list[object]], *shown: object) -> str:
 
 
 def named_arguments(tool: str, args: dict[str, Any], terms: Terms) -> str:
-    """Name arguments in what Slack carries.
-
-    Everybody in a channel can read what a button carries, and could try masked values until one has the same name. So a name
-    that tells masked values apart has to be hidden behind the key of the card, which is in the record and not in Slack.
-    A proposal may have none, where another rule masks more than the one before it.
-    """
+    """Name arguments in what Slack carries. Everybody there could try masked values until one has the same name, so a key hides them."""
     return masked_digest(tool, args, () if terms.mask_key else terms.masked)
 
 

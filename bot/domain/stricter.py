@@ -8,10 +8,7 @@ from bot.domain.rules import RISKS
 
 
 def stricter(admitted: Terms, met: Terms) -> Terms:
-    """Give the terms of an edit that another rule decides about: the stricter one of each term.
-
-    Neither list of approvers is stricter, so the approvers are those of the rule about the edited call.
-    """
+    """Give the terms of an edit that another rule decides about: the stricter one of each term, and the approvers of that rule."""
     return Terms(
         **{name: pick(getattr(admitted, name), getattr(met, name)) for name, pick in STRICTER.items()}
     )

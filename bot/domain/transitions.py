@@ -14,7 +14,7 @@ from agent_adapter.contract.hitl import Decision
 from agent_adapter.contract.record import EXPIRED, GRACE, SIGNED, milliseconds, unix_milliseconds
 from bot.domain.action import Action
 from bot.domain.admission import Place
-from bot.domain.approval import Approval, Assignment, Published
+from bot.domain.approval import CLAIMED, Approval, Assignment, Published
 from bot.domain.audit import Facts
 from bot.domain.codec import dumped, proposal_field, shown_field
 from bot.domain.ids import KEPT, MessageId
@@ -340,7 +340,12 @@ def extend(
 
 
 def assign(
-    state: Approval, place: int, to: Assignment, seen: Assignment | None, remark: Remark | None
+    state: Approval,
+    place: int,
+    to: Assignment,
+    seen: Assignment | None,
+    remark: Remark | None = None,
+    mark: str = CLAIMED,
 ) -> tuple[Literal["assigned", "taken", "closed"], Change | None]:
     """Assign a place to a person who is looking at it, if the assignment of before is as they saw it.
 
@@ -348,15 +353,15 @@ def assign(
     """
     if not state.is_open:
         return "closed", None
-    if (known := state.assignments.get(place)) != seen:
+    if (known := state.marks.get(mark, {}).get(place)) != seen:
         # It may be this very assignment, whose answer was lost.
         return "assigned" if known and known.user == to.user else "taken", None
     by = remark.by or "" if remark else ""
     text = f"{unix_milliseconds(to.since)} {unix_milliseconds(to.until)} {to.user}"
-    fields: dict[str, Text] = {f"claim:{place}": text}
+    fields: dict[str, Text] = {f"mark:{mark}:{place}": text}
     return "assigned", Change(
         fields | (_remark(state, remark) if remark else {}),
-        entries=[Entry("handed_over" if by else "claimed", {"to": to.user, "by": by})],
+        entries=[Entry("handed_over" if by else mark, {"to": to.user, "by": by})],
         until=state.deadline,
         due="now",
     )

@@ -5,10 +5,9 @@ Opening a view decides nothing and is acknowledged first.
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -36,24 +35,6 @@ from bot.use_cases.answers import Answer
 
 logger = logging.getLogger(__name__)
 
-REMEMBERED = 1_000
-
-
-class SeenIds:
-    """Remembers the last ids that this process has seen."""
-
-    def __init__(self) -> None:
-        self._met: OrderedDict[str, None] = OrderedDict()
-
-    def is_first(self, id: str) -> bool:
-        """Whether this id is new. Remember it."""
-        if id in self._met:
-            return False
-        self._met[id] = None
-        if len(self._met) > REMEMBERED:
-            self._met.popitem(last=False)
-        return True
-
 
 @dataclass(frozen=True, slots=True)
 class Buttons:
@@ -61,7 +42,6 @@ class Buttons:
 
     services: Services
     home: HomeTab
-    opened: SeenIds = field(default_factory=SeenIds)
 
     async def press(self, body: Mapping[str, Any]) -> None:
         """Handle one `block_actions` payload. It returns when the click is stored, or the person knows why it is not.
@@ -84,9 +64,7 @@ class Buttons:
                 else:
                     await self._answer(click, answer, until)
             case button, Opens() as does:
-                # A copy of a click would take back what its first delivery noted as read.
-                if self.opened.is_first(click.trigger_id):
-                    self.services.tasks.start(self._open(click, button, does))
+                self.services.tasks.start(self._open(click, button, does))
             case None if click.verb == HOME:
                 self.home.press(body)
             case _:

@@ -11,8 +11,8 @@ from slack_bolt.context.respond.async_respond import AsyncRespond
 
 from agent_adapter.errors import AgentAdapterError
 from bot.domain.errors import DoneBeforeError, PersonUnknownError, SlackError
-from bot.domain.home import HomePage, Look
 from bot.domain.ids import parse_action_id
+from bot.domain.waiting import HomePage, Look
 from bot.rendering.blocks import Block
 from bot.rendering.home import GO, dump_look, load_look, render_home, render_home_notice, render_list
 from bot.rendering.modal.view import render_notice_view

@@ -7,7 +7,7 @@ from functools import partial
 from agent_adapter.contract.hitl import KNOWN_DECISIONS
 from bot.domain.action import Action
 from bot.domain.approval import Approval
-from bot.domain.errors import SlackError
+from bot.domain.errors import DoneBeforeError, SlackError
 from bot.domain.transitions import read as note_read
 from bot.domain.votes import Ballot, Written
 from bot.listeners.pressed import Click
@@ -115,6 +115,9 @@ async def _read(
         await _note(services, state, click.user, call, page)
     try:
         await services.turn(click, view)
+    except DoneBeforeError:
+        # A copy of the click: its first delivery has shown the page.
+        raise
     except SlackError:
         await _note(services, state, click.user, call, read)
         raise

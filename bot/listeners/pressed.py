@@ -125,11 +125,7 @@ def team_of_person(body: Mapping[str, Any]) -> str:
 
 
 def parse_click(body: Mapping[str, Any]) -> Click:
-    """Read a `block_actions` payload.
-
-    Raises:
-        MalformedError: when it names no button, or no choice of a menu.
-    """
+    """Read a `block_actions` payload. One that names no button, or no choice of a menu, is a MalformedError."""
     match body.get("actions"):
         case [{"type": "overflow", "action_id": str(), "selected_option": {"value": str(chosen)}}, *_]:
             # A choice in a menu carries the name and the value of its button.

@@ -22,6 +22,7 @@ from bot.domain.errors import (
     PersonUnknownError,
     SlackError,
     StoreUnavailableError,
+    VotersUnknownError,
 )
 from bot.domain.transitions import miss
 from bot.domain.transitions import read as note_read
@@ -34,7 +35,7 @@ from bot.runtime.tasks import Tasks
 from bot.sentences import in_answer
 from bot.slack.client import SlackClient
 from bot.store.records import ApprovalStore
-from bot.use_cases.answers import Answer, Why, unknown
+from bot.use_cases.answers import Answer, Why
 from bot.use_cases.assign import Assignments
 from bot.use_cases.decide import Decisions
 from bot.use_cases.standing import StandingApprovals
@@ -73,7 +74,8 @@ class Services:
         about = {"interrupt_id": interrupt_id, "reason": str(error)}
         match error:
             case PersonUnknownError():
-                return unknown(error)
+                is_about_others = isinstance(error, VotersUnknownError)
+                return in_answer.WHO_AGREED if is_about_others else in_answer.WHO_ARE_YOU
             case UnreadableRecordError() | ServerFailedError():
                 logger.warning("record.unreadable", extra=about)
                 if not isinstance(error, BrokenSealError):

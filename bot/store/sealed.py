@@ -12,7 +12,7 @@ _SEAL = "seal"
 """The field with the times of an admission and its mark."""
 _MARK = "seal:"
 """Begins the name of the field with the mark of another one."""
-FACTS = frozenset({"seen", "reached", "remark", "claim", "part", "proposal", "place", "reason"})
+FACTS = frozenset({"seen", "reached", "remark", "mark", "part", "proposal", "place", "reason"})
 """The kinds of fields that are written later. Each has a mark of its own. One without it counts as if it were not there."""
 
 

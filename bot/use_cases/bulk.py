@@ -5,14 +5,14 @@ from dataclasses import replace
 
 from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecision
 from bot.domain.approval import Approval
-from bot.domain.bulk import decided_together, reviewed
+from bot.domain.bulk import decided_together, reviewed, with_proposal
 from bot.domain.ids import MessageId
 from bot.domain.votes import UNNAMED, Press
 from bot.runtime.offload import offload
 from bot.sentences import in_answer
-from bot.use_cases.answers import Answer, closed, not_approved
+from bot.use_cases.answers import Answer, closed
 from bot.use_cases.decide import Decisions
-from bot.use_cases.objections import first_objection, is_repeat
+from bot.use_cases.who_may_decide import first_objection, is_repeat
 
 
 async def approve_all(
@@ -31,7 +31,7 @@ async def approve_all(
     if not meant:
         return Answer(False, in_answer.NOT_SHOWN_HERE, why="outdated")
     answer = await _decide_all(decisions, state, user, meant, ApproveDecision(), press)
-    apart = not_approved(state, here)
+    apart = in_answer.not_approved(left) if (left := with_proposal(state, here)) else ""
     return replace(answer, sentence=f"{answer.sentence} {apart}".strip())
 
 

@@ -23,6 +23,7 @@ from bot.domain.errors import (
     StoreUnavailableError,
     VotersUnknownError,
 )
+from bot.domain.mentions import mention
 from bot.domain.question import question
 from bot.domain.seal import CLOCKS_DIFFER
 from bot.domain.standing import StandingTerms
@@ -37,10 +38,15 @@ from bot.store.commits import ATTEMPTS
 from bot.store.reading import as_admitted
 from bot.store.records import ApprovalStore
 from bot.text.set_apart import plain_name
-from bot.use_cases.answers import Answer, closed, left_out, proposed, so_far, uncounted
-from bot.use_cases.objections import first_objection, masked_objection
+from bot.use_cases.answers import Answer, closed, left_out, proposed, so_far
 from bot.use_cases.propose import Opening, Proposals
-from bot.use_cases.who_may_decide import VOTER_FRESH_FOR, Judge, look_up_until
+from bot.use_cases.who_may_decide import (
+    VOTER_FRESH_FOR,
+    Judge,
+    first_objection,
+    look_up_until,
+    masked_objection,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -84,12 +90,12 @@ class Decisions:
                 for index, decision in meant.items()
             }
             answer = (
-                _not_theirs(state, user, kind, refused, is_all=not meant)
+                (_not_theirs(state, user, kind, refused, is_all=not meant) if refused else None)
                 or await self._objection(state, user, meant, typed, standing, until)
                 or await self._edited(state, user, meant, press, until)
                 or await self._cast(state, user, ballots, press, until, standing=standing, refused=refused)
             )
-            span.note(outcome=_outcome(answer))
+            span.note(outcome="recorded" if answer.recorded else answer.why)
         return answer
 
     async def agree(
@@ -120,7 +126,7 @@ class Decisions:
                     answer = Answer(False, in_answer.value_needed(index + 1))
                 else:
                     answer = await self._cast(state, user, {index: ballot}, press, until)
-            span.note(outcome=_outcome(answer))
+            span.note(outcome="recorded" if answer.recorded else answer.why)
         return answer
 
     async def why_no_edit(self, state: Approval, index: int, decision: EditDecision, author: str) -> str:
@@ -258,7 +264,7 @@ class Decisions:
         state: Approval,
         given: Cast,
         outcomes: Mapping[int, Outcome],
-        gone: Iterable[str],
+        gone: frozenset[str],
         refused: Mapping[int, str],
     ) -> Answer:
         """Say what became of the ballots, where the card does not show it."""
@@ -271,7 +277,9 @@ class Decisions:
         if not lost and not any(ballot.terms.needs_votes for ballot in given.ballots.values()):
             return Answer(True, said, not_theirs=not_theirs)
         newest = await self.store.admitted(state.id) or state
-        sentences = [closed(newest, lost), so_far(newest, given.user, outcomes), uncounted(gone), said]
+        sentences = [closed(newest, lost), so_far(newest, given.user, outcomes), said]
+        if gone:
+            sentences.insert(2, in_answer.uncounted([mention(person) for person in sorted(gone)]))
         is_recorded = len(lost) < len(outcomes)
         return Answer(is_recorded, " ".join(filter(None, sentences)), why="outdated", not_theirs=not_theirs)
 
@@ -359,7 +367,7 @@ class Decisions:
                     within = ends - asyncio.get_running_loop().time()
                     left = await self.store.commit(state, change, within=within)
                     if left is None:
-                        return outcomes, _removed(state, judged.refused)
+                        return outcomes, _removed(state, judged.refused) if judged.refused else frozenset()
                     newest = as_admitted(left) or state
                     if newest.version == state.version:
                         # Nobody has changed it: it is too late by the clock of Redis.
@@ -458,8 +466,6 @@ def _not_theirs(
     state: Approval, user: str, kind: str, refused: Mapping[int, str], *, is_all: bool
 ) -> Answer | None:
     """Log which actions a person may not decide. When that is all of them, give the answer."""
-    if not refused:
-        return None
     reasons = " ".join(dict.fromkeys(refused.values()))
     actions = [{"index": index, "decision": kind} for index in refused]
     logger.info(
@@ -476,10 +482,6 @@ def _log_decided(state: Approval, given: Cast, outcomes: Mapping[int, Outcome]) 
         decisions_of(kind, outcome).inc()
         actions.append({"index": index, "decision": kind, "outcome": outcome})
     logger.info("click.decided", extra={"interrupt_id": state.id, "user": given.user, "actions": actions})
-
-
-def _outcome(answer: Answer) -> str:
-    return "recorded" if answer.recorded else answer.why
 
 
 def _removed(state: Approval, refused: Mapping[int, frozenset[str]]) -> frozenset[str]:

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 
 from agent_adapter.errors import InvalidRequestError
 from bot.domain.approval import Approval
-from bot.domain.home import HomePage, Look, Row
 from bot.domain.votes import Ballot
-from bot.domain.waiting import circle_of, circle_of_proposal
+from bot.domain.waiting import HomePage, Look, Row, circle_of, circle_of_proposal
 from bot.slack.directory import Directory
 from bot.store.records import ApprovalStore
 from bot.use_cases.standing import StandingApprovals

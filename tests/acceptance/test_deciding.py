@@ -1,7 +1,6 @@
 """What people see and may do on a card: they approve, reject, answer and ask for changes, or read why they may not."""
 
 import asyncio
-from datetime import timedelta
 
 import pytest
 
@@ -86,17 +85,6 @@ async def test_an_offered_answer_is_one_press_and_reaches_the_agent_to_the_lette
 
     [decision] = (await reviewing).decisions
     assert (decision.type, decision.message) == ("respond", "10 EUR")
-
-
-async def test_an_expired_card_says_so_and_has_no_buttons(bot, client, dana):
-    """At the deadline what is open is rejected."""
-    reviewing = review(client, expires_in=timedelta(seconds=1))
-    card = await dana.card()
-    resume = await reviewing
-
-    assert (resume.status, resume.decisions[0].type) == ("expired", "reject")
-    over = await dana.card("nobody decided by")
-    assert (over["ts"], buttons(over)) == (card["ts"], [])
 
 
 async def test_a_withdrawn_card_says_so_and_the_agent_hears_it(bot, client, dana):

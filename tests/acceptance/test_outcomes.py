@@ -7,7 +7,6 @@ import pytest
 
 from agent_adapter import Context, Outcome
 from agent_adapter.integrations import functions
-from agent_adapter.redis import reports
 from bot.jobs import deadlines
 from bot.sentences import in_text
 from tests.conftest import an_agent
@@ -57,18 +56,6 @@ async def test_who_approved_a_call_that_failed_is_called_and_reads_why(bot, star
     await start_bot()
     await client.report(card["metadata"]["event_payload"]["id"], 0, Outcome.done("late"))
     assert (await in_thread(dana, "Failed: pay 5000"))[0]["ts"] == said["ts"]
-
-
-@pytest.mark.usefixtures("bot")
-async def test_a_run_does_not_wait_for_its_report(dana, client, monkeypatch):
-    """Redis does not take it, and the function's result is returned all the same."""
-    monkeypatch.setattr(reports, "WITHIN", 0.1)
-    monkeypatch.setattr(client._reports, "_report", lambda *_, **__: asyncio.sleep(60))
-    calling = asyncio.create_task(functions.run(pay, {"amount": 5}, approvals=client))
-    await dana.press(await dana.card("amount"), "approve:0")
-
-    assert await asyncio.wait_for(calling, 60) == "paid 5 as tr_1"
-    assert not title_of(await dana.card("the agent has resumed")).endswith("done")
 
 
 @pytest.mark.usefixtures("bot")

@@ -12,7 +12,6 @@ from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.masking import scrub
 from bot.domain.mentions import mention
-from bot.domain.outcomes import secrets_in
 from bot.rendering.blocks import (
     Block,
     context,
@@ -53,7 +52,7 @@ def ran_blocks(state: Approval, place: Place) -> list[Block]:
     if not reported:
         return []
     (index, *_) = failed or reported
-    shown, cut = _shown(state, index, secrets_in(state), is_brief=True)
+    shown, cut = _shown(state, index, state.secrets, is_brief=True)
     which = on_outcome.failed(failed) if len(place.actions) > 1 else ""
     says, about = on_outcome.says(which, cut), subject(state.actions[index]) if which else ""
     head = [context("ran", says)] if says else []
@@ -90,7 +89,7 @@ def thread_text(state: Approval, place: Place) -> str:
 
 def thread_blocks(state: Approval, place: Place) -> list[Block]:
     """Draw what is wrong, then what became of every call, those that failed first. There is one such message, and it is edited."""
-    wrong, secrets, is_one = wrong_in(state, place), secrets_in(state), len(place.actions) == 1
+    wrong, secrets, is_one = wrong_in(state, place), state.secrets, len(place.actions) == 1
     alarmed = alarm_text(state, place) if wrong else ""
     blocks = [section("ran", on_outcome.became(_news(state, place), _called(state, place), alarmed))]
     if wrong or is_one:
@@ -144,7 +143,7 @@ def _error_line(state: Approval, wrong: Sequence[int], secrets: Sequence[str]) -
 
 def outcome_blocks(state: Approval, index: int) -> list[Block]:
     """Draw what the agent reported of one call; nothing when it reported nothing."""
-    return _blocks(state, index, secrets_in(state), 3_000) if index in state.outcomes else []
+    return _blocks(state, index, state.secrets, 3_000) if index in state.outcomes else []
 
 
 def reported_in(state: Approval, place: Place) -> list[int]:

@@ -7,10 +7,10 @@ import pytest
 
 from agent_adapter import Context
 from bot.domain.admission import Admission, Place, Terms
-from bot.domain.approval import Assignment
-from bot.domain.ids import MessageId, button_value, parse_button_value
+from bot.domain.approval import CLAIMED, Assignment
+from bot.domain.ids import MessageId
 from bot.domain.messages import Shown
-from bot.domain.question import QUESTION_LENGTH, question
+from bot.domain.question import question
 from bot.domain.schedule import Step
 from bot.domain.standing import StandingLimits
 from tests.support.builders import a_state, a_vote, an_action, an_interrupt, edited, on_terms
@@ -27,15 +27,6 @@ def a_record(args=ARGS, *, admitted=None, interrupt=None, action=None, **terms):
 
 def asks(state, *indices):
     return question(state, indices or (0,))
-
-
-def test_every_bot_names_what_it_asks_alike():
-    """A click may reach another replica than the one that drew the card."""
-    here = asks(a_record())
-    there = asks(a_record())
-
-    assert here == there == asks(a_record())
-    assert len(here) == QUESTION_LENGTH
 
 
 LATER = (Step(kind="escalate", after=timedelta(hours=1), actions=(0,), approvers=("U0NOOR",)),)
@@ -110,7 +101,7 @@ def test_neither_votes_nor_time_change_the_question():
         now=state.now + timedelta(minutes=59),
         deadline=state.deadline + timedelta(hours=1),
         votes={0: (a_vote("U0DANA", edited("pay", **{**ARGS, "amount": 1})),)},
-        assignments={0: Assignment("U0ERIK", state.now, state.deadline)},
+        marks={CLAIMED: {0: Assignment("U0ERIK", state.now, state.deadline)}},
         shown={MessageId(0): Shown("C1", "1.1", "digest")},
         reached={0: True},
         admission=state.admission.escalated(LATER[0]),
@@ -128,10 +119,3 @@ def test_a_masked_value_cannot_be_guessed_from_the_question():
     assert asks(a_record(mine, **masked)) == asks(a_record(other, **masked))
     one, two = ({**masked, "mask_key": key} for key in ("one", "two"))
     assert len({asks(a_record(mine, **one)), asks(a_record(other, **one)), asks(a_record(mine, **two))}) == 3
-
-
-def test_a_button_carries_record_actions_and_question():
-    found = ("billing.1", frozenset({0, 12}))
-    assert parse_button_value(button_value("billing.1", (0, 12), "Ab-_9")) == (*found, "Ab-_9")
-    assert parse_button_value("billing.1 0 12") == (*found, "")
-    assert parse_button_value("billing.1") == ("billing.1", frozenset(), "")

@@ -7,10 +7,9 @@ from datetime import timedelta
 import pytest
 
 from bot.domain.admission import Place
-from bot.domain.home import HomePage, Look, Row, Section
 from bot.domain.ids import MessageId
 from bot.domain.messages import Shown
-from bot.domain.waiting import Spot
+from bot.domain.waiting import HomePage, Look, Row, Section, Spot
 from bot.rendering.home import dump_look, load_look, permalink, render_home, render_list
 from bot.use_cases.home import ROWS
 from playground.limits import check_view

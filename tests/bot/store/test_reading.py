@@ -14,7 +14,7 @@ from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import lay_out
 from bot.rendering.pages import pages_of
 from bot.store.records import ApprovalStore
-from bot.use_cases.objections import first_objection
+from bot.use_cases.who_may_decide import first_objection
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
     button_labels,

@@ -62,7 +62,7 @@ def a_record(run="one", *, seal=SEAL, approvers=("U0DANA",), quorum=2, amount=90
     facts = {
         f"seen:0:{user}": f"{fingerprint}:3",
         "reached:0": str(CREATED + 1),
-        "claim:0": f"{CREATED} {CREATED + HOUR} {user}",
+        "mark:claimed:0": f"{CREATED} {CREATED + HOUR} {user}",
         "reason": "",
         "remark:1": dumped(Remark(kind="hand_over", by=user, places=(0,))),
         "place:1": dumped(Place(channel="C2", actions=(0,), proposed=True)),
@@ -112,7 +112,7 @@ NAMES += [
     "place:2",
     "place:-1",
     "step:1",
-    "claim:1",
+    "mark:claimed:1",
     "remark:2",
     "part:1:0",
     "risk",
@@ -187,7 +187,7 @@ def test_what_a_bot_believes_of_a_sealed_record_is_what_bots_wrote(changes):
     assert state.place_of(0).channel == STATE.place_of(0).channel
     assert state.read.items() <= STATE.read.items()
     assert state.reached.items() <= STATE.reached.items()
-    assert state.assignments.items() <= STATE.assignments.items()
+    assert state.marks.items() <= STATE.marks.items()
     assert not state.reason
     assert said(state.remarks) <= said(STATE.remarks)
     assert {(name, each.channel, each.ts) for name, each in state.shown.items()} <= {
@@ -202,7 +202,9 @@ def test_a_genuine_record_is_believed_wholly():
     assert (state.reached, state.extended, len(state.read)) == ({0: True}, 1, 1)
 
 
-@pytest.mark.parametrize("fact", ["seen:0:U0DANA", "reason", "reached:0", "claim:0", "remark:1", "part:0:0"])
+@pytest.mark.parametrize(
+    "fact", ["seen:0:U0DANA", "reason", "reached:0", "mark:claimed:0", "remark:1", "part:0:0"]
+)
 def test_a_fact_without_its_mark_counts_for_nothing(fact):
     card = {name: text for name, text in GENUINE.card.items() if name != f"seal:{fact}"}
     bare = replace(GENUINE, card=card)
