@@ -45,7 +45,6 @@ from bot.listeners.actions import Buttons
 from bot.listeners.deliveries import Deliveries, bind
 from bot.listeners.home import HomeTab
 from bot.listeners.services import Services
-from bot.listeners.views import Forms
 from bot.on_call.schedules import Schedules
 from bot.runtime.bot_keys import BotKeys
 from bot.runtime.health import Health
@@ -196,7 +195,7 @@ def compose(opened: Opened) -> Bot:
     )
     bolt = _bolt(settings, slack)
     bind(bolt, home_tab, directory, slack_watch.on_deleted)
-    deliveries = Deliveries(bolt, slack, directory, Buttons(services, home_tab), Forms(services))
+    deliveries = Deliveries(bolt, slack, directory, Buttons(services, home_tab))
     sockets = _sockets(settings, slack, deliveries, heartbeat)
     inboxes = InboxReader(store, drawing.wake, sweep=settings.sweep_seconds)
     link = SlackLink(slack, health, policies, sockets, drawing.wake, opened.bot_keys)

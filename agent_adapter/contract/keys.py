@@ -92,9 +92,6 @@ class Keys:
     def draft(self, interrupt_id: str, index: int, user: str) -> str:
         return f"{self.prefix}draft:{user}:{index}:{interrupt_id}"
 
-    def changes(self, digest: str) -> str:
-        return f"{self.prefix}changes:{digest}"
-
     def waiting(self, circle: str) -> str:
         return f"{self.prefix}waiting:{circle}"
 

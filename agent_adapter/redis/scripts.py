@@ -94,7 +94,7 @@ def read_script(package: str, verb: str) -> Script:
 
 
 _WORDS_BEFORE = {
-    "body": 0, "withdraw": 0, "stalled": 0, "reason": 0, "again": 0, "d": 0, "sticky_grant": 0,
+    "body": 0, "withdraw": 0, "stalled": 0, "reason": 0, "d": 0, "sticky_grant": 0,
     "outcome": 1, "sticky_uses": 1, "proposal": 4, "vote": 3,
 }  # fmt: skip
 """The fields of a record that hold such a text, and how many words stand before it."""

@@ -12,8 +12,7 @@ from bot.domain.person import is_on_call
 from bot.domain.policy import Policy
 from bot.jobs.mentioned import Look, look_at, undecidable
 from bot.jobs.policy_watch import scopes_for
-from bot.on_call.schedules import Schedules
-from bot.on_call.sources import UnansweredError
+from bot.on_call.schedules import Schedules, UnansweredError
 from bot.policy.file import Mention, PolicyFile
 from bot.runtime.bot_keys import load_bot_keys
 from bot.runtime.health import Health

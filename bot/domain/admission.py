@@ -12,7 +12,7 @@ from bot.domain.schedule import Extension, Step
 from bot.domain.standing import StandingLimits
 
 
-class Place(WireModel, populate_by_name=True):
+class Place(WireModel):
     """Somewhere the actions are asked."""
 
     channel: str
@@ -25,7 +25,7 @@ class Place(WireModel, populate_by_name=True):
     """Whether its card shows the actions as rows of one table."""
     opened_by: int | None = None
     """The step after which it is asked here as well. `None`: it is asked here from the beginning."""
-    assign: timedelta | None = Field(None, alias="claim")
+    assign: timedelta | None = None
     """How long a person can be assigned here. `None`: nobody can."""
     proposed: bool = False
     """Whether it is asked here as well because of a proposal that another rule decides about."""
@@ -45,23 +45,8 @@ class Told(WireModel):
     """`None` in a direct message."""
 
 
-class Again(WireModel):
-    """That a call is proposed again, after somebody asked for changes to it."""
-
-    number: int
-    """Which proposal of it this is, from 2."""
-    by: str
-    """Who asked for changes to the one before."""
-    link: str = ""
-    """Of the card of the one before."""
-    changed: str = ""
-    """What is different, as people may see it by the terms of both. Empty when nothing is."""
-    was_elsewhere: bool = False
-    """Whether the one before was asked where others read than now. What is different is then not said."""
-
-
-class Terms(WireModel, populate_by_name=True):
-    """The terms on which an action is decided, and what of it is shown."""
+class Terms(WireModel):
+    """The terms on which an action is decided, and what of it is shown. What is not explained here is as in `bot.policy.keys`."""
 
     approvers: tuple[str, ...] = Field(min_length=1)
     """Slack user ids (`U…`, `W…`), user group ids (`S…`), or `channel` for its members."""
@@ -79,40 +64,27 @@ class Terms(WireModel, populate_by_name=True):
     allow_always: bool = True
     """Whether a person may decide "always", if the agent can keep such a decision."""
     quorum: int = Field(1, ge=1)
-    """How many people have to agree on the same decision."""
     reject_quorum: int = Field(1, ge=1)
-    """How many people have to reject."""
     risk: Literal["low", "normal", "high"] = "normal"
-    """High: no bulk approval, no standing approval, and the person who approves types something from the card."""
     confirm: bool = False
-    """Whether people are asked once more before they approve."""
     type: str = ""
     """With a high risk: the argument whose value is typed. Empty, or where it cannot be typed: the first that matters."""
     by_silence: bool = False
     """Whether the deadline approves the action when nobody has decided."""
     mask: tuple[str, ...] = ()
-    """Names of arguments, at any depth, whose values are never shown."""
     mask_random: tuple[str, ...] = ()
-    """The same for random values. Each is shown as a fingerprint, so that people can compare them."""
     mask_key: str = ""
     """The key of the fingerprints on the cards of this interrupt. Where something is masked, it also hides the values in the names
     of questions, which everybody in the channel can read. Slack never sees it."""
     modal_only: tuple[str, ...] = ()
-    """Names of arguments, at any depth, that only a modal shows. A person has to read it before approving."""
     headline: tuple[str, ...] = ()
-    """Names of the arguments that are the subject of the call, by the policy. They come first, and are in the title."""
     title: str = ""
-    """What the title says in place of tool and values: `Pay {amount} {currency} to {beneficiary}`."""
     reject_reasons: tuple[str, ...] = ()
-    """What the form to reject offers, beside a text of one's own."""
     tell_approvers: bool = True
     """Whether those who approved it are called when it fails, is not started, or nobody knows what became of it."""
     use_within: timedelta = USE_WITHIN
-    """How long after the deadline an approved call may run."""
-    standing: StandingLimits | None = Field(None, alias="sticky")
+    standing: StandingLimits | None = None
     """The widest standing approval that can be given with it. `None`: there can be none."""
-    again: Again | None = None
-    """That it is proposed again."""
     resembles: str = ""
     """The name in another rule that the tool's name looks like, and that rule."""
     matched: str = ""

@@ -30,14 +30,7 @@ class Refusal:
 def admit(
     policy: Policy, interrupt: Interrupt, *, vouched: Collection[str] = (), verified: bool = False
 ) -> Admission | Refusal:
-    """Say where an interrupt is asked, who may answer and until when, or why it cannot be asked.
-
-    Args:
-        policy: The rules in force.
-        interrupt: What is asked.
-        vouched: The people for whom a key of the HTTP API says that the agent acts.
-        verified: Whether it is known that this agent asks.
-    """
+    """Say where an interrupt is asked, who may answer and until when, or why it cannot be asked."""
     calls = interrupt.request.action_requests
     rules = [policy.rule_for(interrupt.agent, call.name, call.args) for call in calls]
     requester, is_known = _requester(policy, interrupt, vouched)
@@ -81,10 +74,7 @@ def _requester(policy: Policy, interrupt: Interrupt, vouched: Collection[str]) -
 
 
 def _told(route: Route, rules: Sequence[Rule], requester: str) -> Told | None:
-    """Say where a requester reads the outcome: of several rules, the one that tells the least counts.
-
-    The agent alone names nobody who is told, so no agent can have the bot write to somebody of its choice.
-    """
+    """Say where a requester reads the outcome: of several rules, the one that tells the least counts."""
     where = min((rule.tell_requester for rule in rules), key=TELLS.index)
     if where == "direct":
         return Told(person=requester, channel=requester)
@@ -94,10 +84,7 @@ def _told(route: Route, rules: Sequence[Rule], requester: str) -> Told | None:
 
 
 def _on_timeout(interrupt: Interrupt, rules: Sequence[Rule]) -> Literal["reject", "raise"] | None:
-    """Say what the deadline does with the whole batch: with one `raise` nothing is resumed, so `raise` wins.
-
-    The terms of each action say whether silence approves it. The deadline rejects the others.
-    """
+    """Say what the deadline does with the whole batch: with one `raise` nothing is resumed. Terms say what silence approves."""
     if not any(rule.on_timeout for rule in rules):
         return None
     wanted = {rule.on_timeout or interrupt.on_expiry for rule in rules}
@@ -157,15 +144,7 @@ def why_not_taken(
     is_known: bool,
     is_verified: bool,
 ) -> Refusal | None:
-    """Say why an interrupt cannot be asked at all, whatever it asks; `None` when it can.
-
-    Args:
-        interrupt: What is asked.
-        rules: Of each action.
-        requester: For whom the agent acts.
-        is_known: Whether somebody else than the agent says so.
-        is_verified: Whether it is known that this agent asks.
-    """
+    """Say why an interrupt cannot be asked at all, whatever it asks; `None` when it can."""
     named = interrupt.context.requested_by
     for rule in rules:
         if rule.agent == "verified" and not is_verified:

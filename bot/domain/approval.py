@@ -22,9 +22,13 @@ from bot.sentences.words import Deadline
 CardStatus = Literal["new", "pending", "decided", "expired", "withdrawn", "refused"]
 
 
+CLAIMED = "claimed"
+"""The mark of somebody who is looking at a card."""
+
+
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """Somebody said that they are looking at a card. Other people can still decide."""
+    """Somebody said something about a card, such as that they are looking at it. Other people can still decide."""
 
     user: str
     since: datetime
@@ -150,8 +154,8 @@ class Approval(Published):
     """Messages in the threads of its cards, by number from 1."""
     extended: int = 0
     """How often people have extended the deadline."""
-    assignments: Mapping[int, Assignment] = field(default_factory=dict)
-    """The last assignment in each place, also when it is over."""
+    marks: Mapping[str, Mapping[int, Assignment]] = field(default_factory=dict)
+    """What people said about each place that holds until a time, by its name in the audit trail; also when it is over."""
     unsigned: frozenset[int] = frozenset()
     """The indices of actions with a stored decision that is not signed. It counts for nothing, and hides no other."""
     unsigned_votes: Mapping[int, frozenset[str]] = field(default_factory=dict)
@@ -352,10 +356,10 @@ class Approval(Published):
         recorded = ((index, self.recorded[index]) for index in actions)
         return tuple(index for index, found in recorded if found and found.decision.type in RUNS)
 
-    def assignment_at(self, number: int) -> Assignment | None:
-        """Give the assignment of a place, made there or in another place that asks some of the same actions."""
+    def mark_at(self, number: int, name: str) -> Assignment | None:
+        """Give what somebody said about a place, there or in another place that asks some of the same actions."""
         here = set(self.places[number].actions)
-        for other, assignment in self.assignments.items():
+        for other, assignment in self.marks.get(name, {}).items():
             if (
                 other in self.places
                 and here & set(self.places[other].actions)
@@ -363,6 +367,10 @@ class Approval(Published):
             ):
                 return assignment
         return None
+
+    def assignment_at(self, number: int) -> Assignment | None:
+        """Give who is looking at a place."""
+        return self.mark_at(number, CLAIMED)
 
     def _holds(self, place: int, assignment: Assignment) -> bool:
         """Whether an assignment is still active: it ends with its time, and with its holder's decision or vote."""
@@ -417,3 +425,14 @@ class Approval(Published):
         """Name the approvers of an action whom a step added."""
         reached = (self.admission.steps[number] for number, happened in self.reached.items() if happened)
         return frozenset(name for step in reached if index in step.actions for name in step.approvers)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Every text of the calls that is masked or kept off the card, as they were asked and as they ran."""
+        masked = []
+        for action in self.actions:
+            proposal = action.stricter
+            terms = [action.terms, *([proposal.terms] if proposal else [])]
+            for args in (action.request.args, action.as_it_ran.request.args):
+                masked += [(args, {*own.masked, *own.modal_only}) for own in terms]
+        return secrets_of(masked)

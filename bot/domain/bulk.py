@@ -6,11 +6,7 @@ from bot.domain.approval import Approval
 
 
 def decided_together(approval: Approval, indices: Iterable[int], decision: str) -> tuple[int, ...]:
-    """Give the open actions of these that may be decided together.
-
-    What has to be read first is not approved in bulk, nor that for which somebody proposes something else; and what is of
-    high risk is decided one by one.
-    """
+    """Give the open actions of these that may be decided together: none of high risk, to be read first, or with a proposal."""
     return tuple(
         index
         for index in indices
@@ -22,11 +18,7 @@ def decided_together(approval: Approval, indices: Iterable[int], decision: str) 
 
 
 def reviewed(approval: Approval, indices: Iterable[int], user: str) -> tuple[int, ...]:
-    """Give the open actions of these that somebody may approve together at the end of a review.
-
-    They were shown all of each, page by page, whether or not its card shows it. A call with a proposal, or of high
-    risk, is decided by itself.
-    """
+    """Give the open actions of these that somebody may approve together at the end of a review, which showed all of each."""
     return tuple(
         index
         for index in indices

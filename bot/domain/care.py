@@ -36,12 +36,7 @@ class ToType:
 
 
 def to_type(tool: str, values: Iterable[tuple[str, Any]]) -> ToType:
-    """Choose what is typed: the first of these values that can be typed, else the name of the tool.
-
-    Args:
-        tool: Its name.
-        values: The names and values of its arguments as a card shows them, the best first.
-    """
+    """Choose what is typed: the first of these named values that can be typed, the best first, else the name of the tool."""
     found = (_value(name, value) for name, value in values)
     return next(filter(None, found), ToType(clip(one_line(tool), _LONGEST_NAME).replace("`", "'").strip()))
 

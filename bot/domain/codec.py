@@ -1,10 +1,10 @@
 """The two hashes of a record, read and written field by field. `contract.keys` lists the fields. Pure."""
 
 import hashlib
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
-from datetime import timedelta
-from typing import Any, TypeVar, get_args
+from typing import Any, get_args
 
 from agent_adapter.contract.arguments import DIGEST_LENGTH, decode, encode
 from agent_adapter.contract.hitl import WireModel
@@ -15,7 +15,6 @@ from agent_adapter.contract.record import (
     Fields,
     dump_decision,
     load_recorded,
-    milliseconds,
     moment,
     read_reported,
     reading,
@@ -23,54 +22,29 @@ from agent_adapter.contract.record import (
 from agent_adapter.contract.trace import TraceContext
 from agent_adapter.contract.wire import load_decision, load_interrupt, to_model
 from agent_adapter.errors import InvalidRequestError
-from bot.domain.admission import Admission, Again, Place, Terms, Told
+from bot.domain.admission import Admission, Terms
 from bot.domain.approval import Approval, Assignment, CardStatus, Published
 from bot.domain.errors import DamagedRecordError
 from bot.domain.ids import MessageId
 from bot.domain.messages import PostedMessage, Remark, Shown
-from bot.domain.rules import USE_WITHIN
-from bot.domain.schedule import Extension, Step
-from bot.domain.standing import Ended, StandingApproval, StandingLimits, StandingTerms, Use
+from bot.domain.standing import Ended, StandingApproval, StandingTerms, Use
 from bot.domain.votes import Proposal, Vote
 
 _SHORT = 512
-_M = TypeVar("_M", bound=WireModel)
-_FLAGS = {
-    "requester": ("requester_may_decide", True),
-    "once": ("allow_always", False),
-    "confirm": ("confirm", True),
-    "untold": ("tell_approvers", False),
-    "silence": ("by_silence", True),
-}
-"""A field that is there when this term has this value."""
-_NUMBERS = ("quorum", "reject_quorum")
-_TEXTS = ("type", "title", "resembles", "matched", "rule", "mask_key")
-_BY_NAME = ("named_only", "on_call")
-_NAMES = ("mask", "mask_random", "modal_only", "headline", "reject_reasons")
-_RARE = {"rows", "opened_by", "assign", "proposed"}
-"""The attributes that few places have."""
+_IN_PARTS = {"terms", "places", "steps"}
+"""What of an admission has several fields."""
 ADMISSION = frozenset({
-    "policy", "approvers", "named_only", "on_call", "requester", "decisions", "once", "quorum",
-    "reject_quorum", "risk", "confirm", "use_within", "silence", "sticky", "again", "type", "title", "resembles",
-    "matched", "rule", "mask_key", "mask", "mask_random", "modal_only", "headline", "reject_reasons", "untold", "requested_by",
-    "requester_known", "agent_verified", "unsigned", "thread_author", "told", "on_timeout", "extend", "pages", "place", "step", "asked"
+    *Terms.model_fields, *Admission.model_fields.keys() - _IN_PARTS, "place", "step", "asked"
 })  # fmt: skip
 """The kinds of fields that are fixed at admission."""
 
 
 def read_state(req: Fields, card: Fields, *, now: int, known: Published | None = None) -> Published:
-    """Read the two hashes of a record. The result is an `Approval` once the record was admitted.
-
-    Args:
-        req: The agent's side.
-        card: The bot's side.
-        now: The store's clock, in milliseconds.
-        known: The record as it was read before. Its body never changes, so it is not parsed again.
+    """Read the two hashes of a record at this time of the store. The result is an `Approval` once it was admitted; the body of what is known is not parsed again.
 
     Raises:
         InvalidRequestError: when this version cannot read what is stored as an interrupt.
-        UnreadableRecordError: when it cannot read another field of the agent's side.
-        DamagedRecordError: when it cannot read a field of the bot's side.
+        UnreadableRecordError: when it cannot read another field: DamagedRecordError on the bot's side.
     """
     body = req["body"]
     if "asked" in card and card["asked"] != body_digest(body):
@@ -115,7 +89,7 @@ def read_state(req: Fields, card: Fields, *, now: int, known: Published | None =
     with reading(interrupt.id, DamagedRecordError):
         if published.status not in get_args(CardStatus):
             raise ValueError("no script writes this status")
-        return _approval(published, card, known) if "policy" in card else published
+        return _approval(published, card, known) if "policy_version" in card else published
 
 
 def body_digest(body: str) -> str:
@@ -163,15 +137,9 @@ def _approval(published: Published, card: Fields, known: Published | None) -> Ap
         votes=_votes(card),
         waiting=card.get("waiting", ""),
         reached=_reached(card),
-        # Redis returns the fields of a large hash in any order.
-        remarks=dict(
-            sorted(
-                (int(number), Remark.model_validate(decode(text)))
-                for number, text in _prefixed(card, "remark:")
-            )
-        ),
+        remarks={number: Remark.model_validate(decode(text)) for number, text in _numbered(card, "remark:")},
         extended=int(card.get("extended", 0)),
-        assignments={int(place): _assignment(text) for place, text in _prefixed(card, "claim:")},
+        marks=_marks(card),
         standing={int(index): _standing(card, index) for index, _ in _prefixed(card, "sticky_grant:")},
     )
     proposals = {int(index): _proposal(text) for index, text in _prefixed(card, "proposal:")}
@@ -187,7 +155,7 @@ def _check_numbers(approval: Approval) -> None:
     actions.update(index for place in admission.places for index in place.actions)
     actions.update(index for step in admission.steps for index in step.actions)
     actions.update(index for remark in approval.remarks.values() for index in remark.actions)
-    places = {*approval.assignments, *(part.place for part in approval.shown)}
+    places = {part.place for part in approval.shown}.union(*approval.marks.values())
     if not actions <= {*range(len(approval.recorded))} or not places <= {*range(len(admission.places))}:
         raise LookupError("a field names an action or a place that is not there")
     if not all(approval.recorded[index] for index in standing):
@@ -202,83 +170,40 @@ def size_of(req: Fields, card: Fields) -> int:
 
 
 def admission_fields(admission: Admission) -> dict[str, str]:
-    """Write an admission as fields of the card."""
+    """Write an admission as fields of the card: each of its attributes that has no usual value as JSON under its name."""
     # Redis keeps a hash in its compact form only while every value has at most 64 bytes.
     shared = admission.terms[0]
-    fields = {"policy": admission.policy_version, **_terms_fields(shared)}
+    fields = _spread(admission, without=_IN_PARTS) | _spread(shared)
     for index, own in enumerate(admission.terms):
         if own != shared:
-            fields |= _terms_fields(own, f":{index}")
-    given = {
-        "requested_by": admission.requested_by,
-        "unsigned": "1" if admission.unsigned else None,
-        "agent_verified": "1" if admission.agent_verified else None,
-        "requester_known": "1" if admission.requester_known else None,
-        "thread_author": admission.thread_author,
-        "told": dumped(admission.told) if admission.told else None,
-        "on_timeout": admission.on_timeout,
-        "extend": dumped(admission.extension) if admission.extension else None,
-    }
-    fields |= {name: text for name, text in given.items() if text}
-    fields["pages"] = " ".join(f"{index}:{count}" for index, count in enumerate(admission.pages) if count)
-    fields |= {f"place:{number}": place_field(place) for number, place in enumerate(admission.places)}
+            fields |= _spread(own, f":{index}")
+    fields |= {f"place:{number}": dumped(place) for number, place in enumerate(admission.places)}
     return fields | {f"step:{number}": dumped(step) for number, step in enumerate(admission.steps)}
 
 
-def _terms_fields(terms: Terms, of: str = "") -> dict[str, str]:
-    given: dict[str, str | None] = {
-        "approvers": " ".join(terms.approvers),
-        "decisions": None if terms.decisions is None else " ".join(terms.decisions),
-        # An action's own number is always written, even 1. Without it, the number that all actions share would count.
-        **{name: str(getattr(terms, name)) for name in _NUMBERS if of or getattr(terms, name) > 1},
-        "risk": terms.risk if terms.risk != "normal" else None,
-        "use_within": str(milliseconds(terms.use_within)) if terms.use_within != USE_WITHIN else None,
-        "sticky": dumped(terms.standing) if terms.standing else None,
-        "again": dumped(terms.again) if terms.again else None,
-        **{name: "1" for name, (flag, is_set) in _FLAGS.items() if getattr(terms, flag) is is_set},
-        **{name: getattr(terms, name) or None for name in _TEXTS},
-        **{name: encode(found) for name in (*_BY_NAME, *_NAMES) if (found := getattr(terms, name))},
-    }
-    return {f"{name}{of}": text for name, text in given.items() if text is not None}
+def _spread(model: WireModel, of: str = "", *, without: Collection[str] = ()) -> dict[str, str]:
+    given = model.model_dump(mode="json", exclude_defaults=True, exclude={*without})
+    return {f"{name}{of}": encode(value) for name, value in given.items()}
 
 
-def place_field(place: Place) -> str:
-    """Write a place as its field of the card keeps it."""
-    rare = place.model_dump(mode="json", include=_RARE, exclude_defaults=True, by_alias=True)
-    return encode([place.channel, place.thread_ts, place.actions, place.parts, *([rare] if rare else [])])
+def _gathered(model: type[WireModel], card: Fields, of: str = "") -> dict[str, Any]:
+    return {name: decode(card[f"{name}{of}"]) for name in model.model_fields if f"{name}{of}" in card}
 
 
 def _admission(card: Fields, count: int) -> Admission:
-    shared, pages = Terms(**_terms(card)), dict(entry.split(":") for entry in card["pages"].split())
-    places = sorted((int(number), decode(text)) for number, text in _prefixed(card, "place:"))
-    steps = sorted((int(number), text) for number, text in _prefixed(card, "step:"))
-    admission = Admission(
-        terms=tuple(
-            Terms(**_terms(card, f":{index}")) if f"approvers:{index}" in card else shared
-            for index in range(count)
-        ),
-        policy_version=card["policy"],
-        pages=tuple(int(pages.get(str(index), 0)) for index in range(count)),
-        on_timeout=card.get("on_timeout"),
-        requested_by=card.get("requested_by"),
-        unsigned="unsigned" in card,
-        requester_known="requester_known" in card,
-        agent_verified="agent_verified" in card,
-        thread_author=card.get("thread_author"),
-        told=_model(card, "told", Told),
-        places=tuple(
-            Place(
-                channel=channel,
-                thread_ts=thread_ts,
-                actions=actions,
-                parts=parts,
-                **(more[0] if more else {}),
-            )
-            for _, (channel, thread_ts, actions, parts, *more) in places
-        ),
-        steps=tuple(Step.model_validate(decode(text)) for _, text in steps),
-        extension=_model(card, "extend", Extension),
+    shared = Terms.model_validate(_gathered(Terms, card))
+    owns = [f":{index}" if f"approvers:{index}" in card else "" for index in range(count)]
+    admission = Admission.model_validate(
+        {
+            "pages": [0] * count,
+            **_gathered(Admission, card),
+            "terms": [Terms.model_validate(_gathered(Terms, card, of)) if of else shared for of in owns],
+            "places": [decode(text) for _, text in _numbered(card, "place:")],
+            "steps": [decode(text) for _, text in _numbered(card, "step:")],
+        }
     )
+    if len(admission.pages) != count:
+        raise LookupError("its pages are not those of its actions")
     for number, happened in _reached(card).items():
         if happened:
             admission = admission.escalated(admission.steps[number])
@@ -286,7 +211,7 @@ def _admission(card: Fields, count: int) -> Admission:
 
 
 def _reached(card: Fields) -> dict[int, bool]:
-    return dict(sorted((int(number), text != "-") for number, text in _prefixed(card, "reached:")))
+    return {number: text != "-" for number, text in _numbered(card, "reached:")}
 
 
 def _standing(card: Fields, index: str) -> StandingApproval:
@@ -305,6 +230,14 @@ def _use(line: str) -> Use:
     return Use.model_validate({**(value if isinstance(value, dict) else {}), "at": moment(at)})
 
 
+def _marks(card: Fields) -> dict[str, dict[int, Assignment]]:
+    found: dict[str, dict[int, Assignment]] = {}
+    for of, text in _prefixed(card, "mark:"):
+        name, _, place = of.partition(":")
+        found.setdefault(name, {})[int(place)] = _assignment(text)
+    return found
+
+
 def _assignment(text: str) -> Assignment:
     since, until, user = text.split(" ")
     return Assignment(user, moment(since), moment(until))
@@ -312,28 +245,7 @@ def _assignment(text: str) -> Assignment:
 
 def dumped(model: WireModel) -> str:
     """Write a part of a record as its field keeps it."""
-    return encode(model.model_dump(mode="json", exclude_defaults=True, by_alias=True))
-
-
-def _terms(card: Fields, of: str = "") -> dict[str, Any]:
-    decisions, within = card.get(f"decisions{of}"), card.get(f"use_within{of}")
-    return {
-        "approvers": tuple(card[f"approvers{of}"].split()),
-        "decisions": None if decisions is None else tuple(decisions.split()),
-        **{name: int(card.get(f"{name}{of}") or card.get(name, "1")) for name in _NUMBERS},
-        "risk": card.get(f"risk{of}", "normal"),
-        "use_within": timedelta(milliseconds=int(within)) if within else USE_WITHIN,
-        "standing": _model(card, f"sticky{of}", StandingLimits),
-        "again": _model(card, f"again{of}", Again),
-        **{flag: (f"{name}{of}" in card) is is_set for name, (flag, is_set) in _FLAGS.items()},
-        **{name: card.get(f"{name}{of}", "") for name in _TEXTS},
-        **{name: decode(card.get(f"{name}{of}", "{}")) for name in _BY_NAME},
-        **{name: tuple(decode(card.get(f"{name}{of}", "[]"))) for name in _NAMES},
-    }
-
-
-def _model(card: Fields, name: str, model: type[_M]) -> _M | None:
-    return model.model_validate(decode(card[name])) if name in card else None
+    return encode(model.model_dump(mode="json", exclude_defaults=True))
 
 
 def _votes(card: Fields) -> dict[int, tuple[Vote, ...]]:
@@ -353,7 +265,7 @@ def proposal_field(proposal: Proposal, *, at: int) -> str:
         {
             **proposal.model_dump(mode="json", include={"fingerprint", "by", "rule", "channel", "pages"}),
             "decision": dump_decision(proposal.decision),
-            "terms": proposal.terms.model_dump(mode="json", exclude_defaults=True, by_alias=True),
+            "terms": proposal.terms.model_dump(mode="json", exclude_defaults=True),
         }
     )
     return f"{proposal.name} {proposal.terms.quorum} {proposal.policy} {at} {kept}"
@@ -377,11 +289,7 @@ def shown_field(shown: Shown) -> str:
 
 
 def read_posted(interrupt_id: str, card: Fields) -> list[PostedMessage]:
-    """Read from a few fields of a card which messages it has in Slack.
-
-    Raises:
-        ValueError: when this version does not write fields like these.
-    """
+    """Read from a few fields of a card which messages it has in Slack. Fields that this version does not write raise a ValueError."""
     places = {int(number): decode(text) for number, text in _prefixed(card, "place:")}
     messages = {MessageId.parse(name): _shown(text) for name, text in _prefixed(card, "part:")}
     found = []
@@ -390,7 +298,7 @@ def read_posted(interrupt_id: str, card: Fields) -> list[PostedMessage]:
         if part.is_beside or not shown.ts[0].isdigit() or f"lease:{part}" in card:
             continue
         parent = messages.get(part.card) if part.kind != "card" else None
-        thread_ts: str | None = places[part.place][1] or (parent.ts if parent else None)
+        thread_ts: str | None = places[part.place].get("thread_ts") or (parent.ts if parent else None)
         status = card["status"]
         is_untaken = status not in {"pending", "refused"} and "resumed" not in card
         found.append(PostedMessage(interrupt_id, part, thread_ts, shown, status == "pending", is_untaken))
@@ -399,6 +307,11 @@ def read_posted(interrupt_id: str, card: Fields) -> list[PostedMessage]:
 
 def _prefixed(card: Fields, prefix: str) -> list[tuple[str, str]]:
     return [(name.removeprefix(prefix), text) for name, text in card.items() if name.startswith(prefix)]
+
+
+def _numbered(card: Fields, prefix: str) -> list[tuple[int, str]]:
+    """Give the fields of this kind in order: Redis returns those of a large hash in any."""
+    return sorted((int(number), text) for number, text in _prefixed(card, prefix))
 
 
 def _reader(name: str) -> tuple[int, str]:

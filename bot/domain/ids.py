@@ -30,13 +30,7 @@ _QUESTION = "~"
 
 
 def button_value(interrupt_id: str, named: Iterable[int] = (), question: str = "") -> str:
-    """Write what a button carries: its record, the actions that it names, and the name of the question that it asks.
-
-    Args:
-        interrupt_id: Of the record.
-        named: Where a button decides several actions, those that its own question in Slack names.
-        question: What was asked when it was drawn, by `bot.domain.question`.
-    """
+    """Write what a button carries: its record, the actions that its own question in Slack names, and what was asked when it was drawn."""
     return " ".join((interrupt_id, *map(str, named), *([f"{_QUESTION}{question}"] if question else [])))
 
 

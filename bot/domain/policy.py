@@ -19,18 +19,10 @@ SETTINGS_VERSION = "settings-1"
 """The version of the policy that the settings make, where there is no policy file."""
 AGENT = "agent"
 """As the requester of an agent: the person that the agent names."""
+_AS_THE_RULE_SAYS = Terms.model_fields.keys() & Rule.__slots__
+"""The terms that a rule has under the same name."""
 What = Literal["pending", "per_minute", "bytes"]
 """Which limit an agent would break."""
-
-
-@dataclass(frozen=True, slots=True)
-class Trust:
-    """For whom some agents act, as the operator says."""
-
-    agents: str
-    """A glob."""
-    requester: str
-    """A person, or `agent` for the person that the agent names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +54,8 @@ class Policy:
     """Names exactly these rules, in every record and decision."""
     limits: tuple[Limits, ...] = ()
     """How much each agent may ask. The first entry that names the agent counts."""
-    agents: tuple[Trust, ...] = ()
-    """For whom agents act. The first entry that names the agent counts."""
+    agents: Mapping[str, str] = field(default_factory=dict)
+    """For whom agents act, by globs: a person, or `agent` for the one that the agent names. The first that matches counts."""
     look_alikes: Literal["refuse", "warn"] = "refuse"
     """What happens with a tool whose name looks the same as another name in the rules."""
     schedules: Mapping[str, Schedule] = field(default_factory=dict)
@@ -95,12 +87,9 @@ class Policy:
         return next(matching, self.default)
 
     def resembled_by(self, agent: str, tool: str, rule: Rule) -> str:
-        """Say which name in an earlier rule this tool's name looks like. Empty where a rule names the tool itself.
+        """Say which name in an earlier rule this tool's name looks like.
 
-        Args:
-            agent: Who asks.
-            tool: The name as the agent gives it.
-            rule: The rule that decides about it.
+        Empty where the rule that decides names the tool itself.
         """
         if tool in rule.match.tools:
             return ""
@@ -137,7 +126,7 @@ class Policy:
 
     def requester_of(self, agent: str) -> str | None:
         """Say for whom an agent acts, as the policy says: a person, `agent`, or `None` where it says nothing."""
-        return next((trust.requester for trust in self.agents if fnmatchcase(agent, trust.agents)), None)
+        return next((person for glob, person in self.agents.items() if fnmatchcase(agent, glob)), None)
 
     def standing_for(self, agent: str, tool: str, rule: Rule) -> StandingLimits | None:
         """Limit the standing approvals for a call. There are none with high risk, or where several people decide."""
@@ -157,43 +146,23 @@ class Policy:
         life: timedelta = timedelta(),
         mask_key: str = "",
     ) -> Terms:
-        """Give the terms on which a call is decided.
-
-        Args:
-            interrupt: What is asked.
-            action: The call, as it was asked or as it was edited.
-            rule: The rule that decides about it.
-            life: How long people have; nothing for an edit, since silence never approves one.
-            mask_key: Hides masked values in what Slack carries.
-        """
+        """Give the terms on which a call is decided, as it was asked or as it was edited."""
         agent, approvers = interrupt.agent, self.approvers_for(rule, interrupt.route)
         notify = approvers if rule.notify is None else rule.notify
-        return Terms(
-            approvers=approvers,
-            named_only={entry: "" for entry in approvers if entry not in (*notify, "channel")},
-            requester_may_decide=rule.requester_may_decide,
-            decisions=rule.decisions,
+        judged: dict[str, Any] = {
+            "approvers": approvers,
+            "named_only": {entry: "" for entry in approvers if entry not in (*notify, "channel")},
             # Later calls could have arguments that another rule is about.
-            allow_always=not self.decides_by_arguments(agent, action.name, rule),
-            quorum=rule.quorum,
-            reject_quorum=rule.reject_quorum,
-            risk=rule.risk,
-            confirm=rule.confirm,
-            type=rule.type if rule.risk == "high" else "",
+            "allow_always": not self.decides_by_arguments(agent, action.name, rule),
+            "type": rule.type if rule.risk == "high" else "",
             # A shorter time, of the agent or of another action of the batch, leaves people less time to object.
-            by_silence=rule.approves_silently and (rule.time is None or life >= rule.time),
-            mask=rule.mask,
-            mask_random=rule.mask_random,
+            "by_silence": rule.approves_silently and (rule.time is None or life >= rule.time),
             # Without it, a masked value could be guessed from what the buttons carry.
-            mask_key=mask_key if rule.mask or rule.mask_random else "",
-            modal_only=rule.modal_only,
-            headline=rule.headline,
-            title=rule.title,
-            reject_reasons=rule.reject_reasons,
-            tell_approvers=rule.tell_approvers == "failures",
-            use_within=rule.use_within,
-            standing=self.standing_for(agent, action.name, rule),
-            resembles=self.resembled_by(agent, action.name, rule),
-            matched=self.matched_by(action.name, rule),
-            rule=rule.name,
-        )
+            "mask_key": mask_key if rule.mask or rule.mask_random else "",
+            "tell_approvers": rule.tell_approvers == "failures",
+            "standing": self.standing_for(agent, action.name, rule),
+            "resembles": self.resembled_by(agent, action.name, rule),
+            "matched": self.matched_by(action.name, rule),
+            "rule": rule.name,
+        }
+        return Terms(**({name: getattr(rule, name) for name in _AS_THE_RULE_SAYS} | judged))

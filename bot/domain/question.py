@@ -25,16 +25,10 @@ QUESTION_LENGTH = 22
 
 
 def question(state: Approval, indices: Iterable[int], *shown: object) -> str:
-    """Name what people are asked about these actions: the calls, and the terms on which they are decided.
+    """Name what people are asked about these actions: the calls, the terms on which they are decided, and what was shown besides.
 
-    Votes are no part of it. A person approves the same call, however many people did so before, and two
-    people who click at once both count. Nor is what time changes: the deadline, the steps that were reached, and who looks
-    at it.
-
-    Args:
-        state: The record.
-        indices: Its actions.
-        shown: What was shown besides, such as the change that people agree with.
+    Votes are no part of it, so two people who click at once both count. Nor is what time changes: the deadline, the steps that
+    were reached, and who looks at it.
     """
     named = sorted({*indices})
     if len(named) == 1 and not shown:
@@ -48,12 +42,7 @@ def _name(state: Approval, asked: list[list[object]], *shown: object) -> str:
 
 
 def named_arguments(tool: str, args: dict[str, Any], terms: Terms) -> str:
-    """Name arguments in what Slack carries.
-
-    Everybody in a channel can read what a button carries, and could try masked values until one has the same name. So a name
-    that tells masked values apart has to be hidden behind the key of the card, which is in the record and not in Slack.
-    A proposal may have none, where another rule masks more than the one before it.
-    """
+    """Name arguments in what Slack carries. Everybody there could try masked values until one has the same name, so a key hides them."""
     return masked_digest(tool, args, () if terms.mask_key else terms.masked)
 
 
@@ -107,9 +96,7 @@ def _of_action(state: Approval, action: Action, of_record: str) -> str:
 def _terms(terms: Terms, later: Collection[str]) -> list[tuple[str, Any]]:
     """Give the terms as they were when people were asked: without those who are asked later, whom the steps name."""
     # Who is notified and what people are called is no part of it, as in the name of a proposal.
-    found = terms.model_dump(
-        mode="json", by_alias=True, exclude_defaults=True, exclude={"named_only", "on_call"}
-    )
+    found = terms.model_dump(mode="json", exclude_defaults=True, exclude={"named_only", "on_call"})
     found["approvers"] = [name for name in terms.approvers if name not in later]
     return sorted(found.items())
 

@@ -64,7 +64,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How the calls that it matches are decided."""
+    """How the calls that it matches are decided. What each key means stands in `bot.policy.keys`."""
 
     approvers: tuple[str, ...]
     channel: str | None = None
@@ -73,54 +73,36 @@ class Rule:
     name: str = "default"
     """For people to read."""
     agent_channel_may_decide: bool = False
-    """Whether `channel` among the approvers can also mean a channel that the agent chose."""
     requester: Literal["optional", "required"] = "optional"
-    """Whether somebody other than the agent has to say for whom it acts."""
     requester_may_decide: bool = False
     agent: Literal["any", "verified"] = "any"
-    """Whether a key of the agent must have signed the question, or a key of the HTTP API must have asked it."""
     tell_requester: Tell = "no"
-    """Where the person for whom the agent acts reads the outcome."""
     tell_approvers: Literal["failures", "no"] = "failures"
-    """Whether those who approved a call are called when it fails, is not started, or nobody knows what became of it."""
     decisions: tuple[str, ...] | None = None
     """Which of the agent's allowed decisions are offered; all of them when `None`."""
     notify: tuple[str, ...] | None = None
     """Which of the approvers are mentioned; all of them when `None`."""
     time_limit: timedelta | None = None
     use_within: timedelta = USE_WITHIN
-    """How long after the deadline an approved call may run, if its approval is signed."""
     on_timeout: Literal["reject", "raise", "approve", "extend"] | None = None
     """What happens to an open action then; as the agent says when `None`. `extend` waits as long again, then rejects."""
     quorum: int = 1
-    """How many people have to agree."""
     reject_quorum: int = 1
     risk: Literal["low", "normal", "high"] = "normal"
     confirm: bool = False
-    """Whether people are asked once more before they approve."""
     type: str = ""
-    """With a high risk: the argument whose value a person types to approve."""
     mask: tuple[str, ...] = ()
-    """Names of arguments that nobody sees."""
     mask_random: tuple[str, ...] = ()
-    """The same for random values: a fingerprint shows whether two are equal."""
     modal_only: tuple[str, ...] = ()
     headline: tuple[str, ...] = ()
-    """Names of the arguments that are the subject of a call; those that the agent names when empty."""
     title: str = ""
-    """What the title of a card says, with names of arguments in braces."""
     reject_reasons: tuple[str, ...] = ()
-    """What the form to reject offers, beside a text of one's own."""
     reminders: tuple[timedelta, ...] = ()
-    """Times after publication."""
     escalation: Escalation | None = None
     quiet_hours: QuietHours | None = None
-    """When there are no reminders and no escalation."""
     extend: Extension | None = None
     assign: timedelta | None = None
-    """How long somebody may say that they are looking at it."""
     standing: StandingLimits | None = None
-    """Which later calls can be approved together with this one."""
     line: int = 0
     """Its line in the policy file."""
 

@@ -8,23 +8,14 @@ from bot.domain.rules import RISKS
 
 
 def stricter(admitted: Terms, met: Terms) -> Terms:
-    """Give the terms of an edit that another rule decides about: the stricter one of each term.
-
-    Neither list of approvers is stricter, so the approvers are those of the rule about the edited call.
-    """
+    """Give the terms of an edit that another rule decides about: the stricter one of each term, and the approvers of that rule."""
     return Terms(
         **{name: pick(getattr(admitted, name), getattr(met, name)) for name, pick in STRICTER.items()}
     )
 
 
 def is_same(admitted: Terms, met: Terms, joined: frozenset[str]) -> bool:
-    """Whether the rule about an edit has the same terms on which the call was asked.
-
-    Args:
-        admitted: The terms of the call.
-        met: The terms of the edit.
-        joined: People whom a step added, because nobody had decided.
-    """
+    """Whether the rule about an edit has the same terms on which the call was asked, but for people whom a step added."""
     alike = all(getattr(admitted, name) == getattr(met, name) for name in _COMPARED)
     return alike and {*admitted.approvers} == {*met.approvers, *joined}
 
@@ -69,7 +60,6 @@ STRICTER: dict[str, Callable[[Any, Any], Any]] = {
     "reject_reasons": lambda admitted, _: admitted,
     "tell_approvers": lambda one, other: one or other,
     "standing": lambda *_: None,
-    "again": lambda *_: None,
     "resembles": lambda one, other: one or other,
     "matched": lambda admitted, _: admitted,
     # A proposal names its rule itself.

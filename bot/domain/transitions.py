@@ -14,9 +14,9 @@ from agent_adapter.contract.hitl import Decision
 from agent_adapter.contract.record import EXPIRED, GRACE, SIGNED, milliseconds, unix_milliseconds
 from bot.domain.action import Action
 from bot.domain.admission import Place
-from bot.domain.approval import Approval, Assignment, Published
+from bot.domain.approval import CLAIMED, Approval, Assignment, Published
 from bot.domain.audit import Facts
-from bot.domain.codec import dumped, place_field, proposal_field, shown_field
+from bot.domain.codec import dumped, proposal_field, shown_field
 from bot.domain.ids import KEPT, MessageId
 from bot.domain.messages import Remark
 from bot.domain.standing import StandingMatch, StandingTerms, standing_name
@@ -118,10 +118,9 @@ class Cast:
 
 
 def cast(state: Approval, given: Cast) -> tuple[dict[int, Outcome], Change | None]:
-    """Record one person's decisions. The first decision wins. Where it takes several people, a decision is a vote.
+    """Record one person's decisions.
 
-    Returns:
-        The outcome of each action, and what changes; `None` when nothing does.
+    The first decision wins; where it takes several people, a decision is a vote. `None` where nothing changes.
     """
     known = state.presses.get(given.press.name, frozenset())
     against = {
@@ -291,18 +290,9 @@ def propose(
     facts: Facts,
     at: datetime,
 ) -> tuple[Outcome, Change | None]:
-    """Keep an edit that another rule decides about. It replaces an earlier one, and the votes on that.
+    """Keep an edit that another rule decides about, beside the call, which stays open.
 
-    The original call stays open as well.
-
-    Args:
-        state: The record.
-        index: The index of the action.
-        proposal: What somebody proposes. Their earlier vote on the action no longer counts.
-        remark: The message about it in the thread.
-        place: Where it is asked as well, if anywhere.
-        facts: What the audit says about it.
-        at: When, by the clock of the bot.
+    It replaces an earlier one and the votes on that, and its author's earlier vote.
     """
     if index in state.tokens:
         return Outcome.TAKEN, None
@@ -313,7 +303,7 @@ def propose(
         return Outcome.REPEAT, None
     fields: dict[str, Text] = {f"proposal:{index}": proposal_field(proposal, at=unix_milliseconds(at))}
     if place and place not in state.admission.places:
-        fields[f"place:{len(state.admission.places)}"] = place_field(place)
+        fields[f"place:{len(state.admission.places)}"] = dumped(place)
     said = {"index": str(index), "by": proposal.by, "policy": proposal.policy, "proposal": proposal.name}
     return Outcome.RECORDED, Change(
         fields | _remark(state, remark) | _joined(state, circle_of_proposal(proposal)),
@@ -332,13 +322,7 @@ def propose(
 def extend(
     state: Approval, remark: Remark, *, seen: int
 ) -> tuple[Literal["extended", "repeat", "closed"], Change | None]:
-    """Move the deadline.
-
-    Args:
-        state: The record.
-        remark: What is said about it: by whom, and until when.
-        seen: How often it was extended when the person saw it. It is extended once for each time that it is offered.
-    """
+    """Move the deadline, once for each time that it is offered: `seen` is how often it was extended when the person saw it."""
     if state.extended > seen:
         return "repeat", None
     if not state.is_open or remark.until is None:
@@ -356,28 +340,28 @@ def extend(
 
 
 def assign(
-    state: Approval, place: int, to: Assignment, seen: Assignment | None, remark: Remark | None
+    state: Approval,
+    place: int,
+    to: Assignment,
+    seen: Assignment | None,
+    remark: Remark | None = None,
+    mark: str = CLAIMED,
 ) -> tuple[Literal["assigned", "taken", "closed"], Change | None]:
-    """Assign a place to a person who is looking at it. Other people can still decide. It ends with its time.
+    """Assign a place to a person who is looking at it, if the assignment of before is as they saw it.
 
-    Args:
-        state: The record.
-        place: The number of the place.
-        to: The new assignment.
-        seen: That of before, as the person saw it.
-        remark: What is said about it, when somebody hands it over.
+    Other people can still decide.
     """
     if not state.is_open:
         return "closed", None
-    if (known := state.assignments.get(place)) != seen:
+    if (known := state.marks.get(mark, {}).get(place)) != seen:
         # It may be this very assignment, whose answer was lost.
         return "assigned" if known and known.user == to.user else "taken", None
     by = remark.by or "" if remark else ""
     text = f"{unix_milliseconds(to.since)} {unix_milliseconds(to.until)} {to.user}"
-    fields: dict[str, Text] = {f"claim:{place}": text}
+    fields: dict[str, Text] = {f"mark:{mark}:{place}": text}
     return "assigned", Change(
         fields | (_remark(state, remark) if remark else {}),
-        entries=[Entry("handed_over" if by else "claimed", {"to": to.user, "by": by})],
+        entries=[Entry("handed_over" if by else mark, {"to": to.user, "by": by})],
         until=state.deadline,
         due="now",
     )
@@ -386,16 +370,9 @@ def assign(
 def reach(
     state: Approval, steps: Mapping[int, Remark | None], circle: str, *, at: datetime
 ) -> tuple[list[int], Change | None]:
-    """Note steps of the schedule whose time has come. Each is noted once, and never after the end.
+    """Note steps of the schedule whose time has come, each once and with its remark; one without a remark is skipped.
 
-    Args:
-        state: The record.
-        steps: By number, each with its remark in the thread; without one, a step is skipped.
-        circle: Who may decide from now on as well.
-        at: When, by the clock of the bot.
-
-    Returns:
-        The steps that are noted now.
+    Gives those that are noted now.
     """
     if not state.is_open:
         return [], None
@@ -439,14 +416,7 @@ class Covered:
 
 
 def admit(asked: Approval, fields: Mapping[str, str], covered: Sequence[Covered], *, facts: str) -> Change:
-    """Fix the terms that judge every click. Nothing is fixed if somebody has changed the agent's times since.
-
-    Args:
-        asked: The record, with its terms and the deadline that counts.
-        fields: The terms, as the card keeps them.
-        covered: What standing approvals decide.
-        facts: What the audit says about the question.
-    """
+    """Fix the terms that judge every click. Nothing is fixed if somebody has changed the agent's times since."""
     policy, waiting = asked.admission.policy_version, circle_of(asked.admission)
     entries = [Entry("admitted", {"policy": policy, "facts": facts})]
     written: dict[str, Text] = {**fields, "deadline": str(unix_milliseconds(asked.deadline))}
@@ -538,17 +508,9 @@ def end(
     code: str,
     silent: Mapping[int, Silent],
 ) -> tuple[str, Change | None]:
-    """End a record without further decisions of people.
+    """End a record without further decisions of people, with what the deadline decides by index.
 
-    Args:
-        state: The record.
-        status: How it ends.
-        reason: Why it was withdrawn or refused.
-        code: The code of the refusal.
-        silent: What the deadline decides, by the index of the action.
-
-    Returns:
-        `settled`, `early` before the deadline, or the status with which it has ended already.
+    Gives `settled`, `early`, or how it has ended already.
     """
     if state.status not in {"new", "pending"}:
         return state.status, None

@@ -116,9 +116,7 @@ def name_of_proposal(fingerprint: str, terms: Terms, channel: str) -> str:
     """Name an edited call and the terms on which people agree with it."""
     # Neither the order of the terms nor one that this rule does not use changes the name in a later version. Who is notified
     # and what people are called is no part of it.
-    given = terms.model_dump(
-        mode="json", by_alias=True, exclude_defaults=True, exclude={"named_only", "on_call"}
-    )
+    given = terms.model_dump(mode="json", exclude_defaults=True, exclude={"named_only", "on_call"})
     return digest("proposal", fingerprint, sorted(given.items()), channel)
 
 

@@ -1,10 +1,12 @@
-"""For whom a request waits: the entries under which a person finds it again. Pure."""
+"""For whom a request waits, and what the Home tab shows a person: one of four lists, and a page of it. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from agent_adapter.contract.interrupt import Interrupt
 from bot.domain.admission import Admission, Terms
+from bot.domain.approval import Approval
 from bot.domain.person import is_person
 from bot.domain.schedule import Step
 from bot.domain.votes import Proposal
@@ -59,3 +61,45 @@ def _entry(approver: str, channel: str) -> str:
 
 def _circle(entries: Iterable[str]) -> str:
     return ",".join(sorted({*entries}))
+
+
+# --- The Home tab --------------------------------------------------------------------------------------------------
+
+Section = Literal["waiting", "asked", "decided", "standing"]
+"""What waits for the person, what they asked for, what they decided, and the standing approvals that they can revoke."""
+SECTIONS: tuple[Section, ...] = ("waiting", "asked", "decided", "standing")
+"""The lists of every person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a person looks at in their lists."""
+
+    section: Section = "waiting"
+    after: Spot | None = None
+    """Where the page before this one ended, in the list of what waits."""
+    first: int = 0
+    """How many come before this page, in the other lists."""
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the first page."""
+        return self.after is None and self.first == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One request on a page, and which of its actions the row is about."""
+
+    state: Approval
+    indices: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HomePage:
+    """One page of one list."""
+
+    look: Look
+    rows: Sequence[Row]
+    further: Look | None = None
+    """The next page; `None` when this is the last one."""

@@ -1,13 +1,11 @@
 """Admits a published record, which fixes its terms and places, or refuses it."""
 
 import logging
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from agent_adapter.errors import ReceiptError
 from agent_adapter.receipts.question import check_question
-from bot.domain.action import Action
-from bot.domain.admission import Admission, Again, Place, Terms, Told
+from bot.domain.admission import Admission, Place, Told
 from bot.domain.admit import Refusal, admit
 from bot.domain.approval import Approval, Published
 from bot.domain.errors import InterruptFaultError, SlackError
@@ -16,13 +14,11 @@ from bot.domain.standing import StandingMatch
 from bot.jobs.policy_watch import PolicyKeeper
 from bot.jobs.redis_restore import RestoreGuard
 from bot.jobs.slack_trouble import SlackTrouble
-from bot.rendering.calls import asked
 from bot.rendering.card.layout import lay_out
-from bot.rendering.card.rows import proposed_again
 from bot.runtime.health import PLACE
 from bot.runtime.offload import offload
 from bot.runtime.tracing import span_about
-from bot.slack.client import SlackClient, permalink
+from bot.slack.client import SlackClient
 from bot.slack.directory import Directory
 from bot.slack.manifest import DIRECT_SCOPES
 from bot.store.records import ApprovalStore
@@ -57,9 +53,9 @@ class Admissions:
             return admitted
 
     async def _on_published(self, state: Published) -> Approval | None:
-        beside = await self.quota.take(state.interrupt.agent, interrupt=state.interrupt)
-        if isinstance(beside, TooMuch):
-            await self.trouble.refuse(state.id, "limits", beside.reason)
+        vouched = await self.quota.take(state.interrupt.agent, interrupt=state.interrupt)
+        if isinstance(vouched, TooMuch):
+            await self.trouble.refuse(state.id, "limits", vouched.reason)
             return None
         # The keys of the HTTP API say nothing about another question than the one that was asked there. Without a seal nobody
         # can tell.
@@ -69,7 +65,7 @@ class Admissions:
             admit,
             self.policies.policy,
             state.interrupt,
-            vouched=beside.vouched if is_asked_there else frozenset(),
+            vouched=vouched if is_asked_there else frozenset(),
             verified=self._is_verified(state),
         )
         if isinstance(admission, Refusal):
@@ -87,7 +83,6 @@ class Admissions:
         terms = tuple([await self.directory.named(own) for own in admission.terms])
         told = await self._where_to_tell(admission.told) if admission.told else None
         places = tuple(filter(None, found))
-        terms = await self._beside_earlier(state, terms, places, beside.changes)
         fixed: dict[str, object] = {"told": told, "places": places, "thread_author": author, "terms": terms}
         fixed["unsigned"] = self.store.signing is None
         admission = await offload(state, lay_out, state.interrupt, admission.model_copy(update=fixed))
@@ -130,30 +125,6 @@ class Admissions:
         found = await self.standing.matching(state, admission)
         asked = [matched for matched in found if not self.store.refused.has(state.id, matched.index)]
         return [matched for matched in asked if await self._is_still_active(matched)]
-
-    async def _beside_earlier(
-        self,
-        state: Published,
-        terms: tuple[Terms, ...],
-        places: tuple[Place, ...],
-        changes: Mapping[int, str],
-    ) -> tuple[Terms, ...]:
-        """Give the terms of calls with what is different from those that people sent back for changes."""
-        if not changes:
-            return terms
-        calls = await offload(state, asked, state.interrupt, terms, [0] * len(terms))
-        beside = list(terms)
-        for index, name in changes.items():
-            if found := await self.store.sent_back(state.interrupt, name):
-                again = await offload(state, self._again, *found, calls[index], places)
-                beside[index] = terms[index].model_copy(update={"again": again})
-        return tuple(beside)
-
-    def _again(self, before: Approval, index: int, after: Action, places: tuple[Place, ...]) -> Again:
-        shown = before.shown.get(before.message_of(index))
-        link = permalink(self.slack.me.url, shown.channel, shown.ts) if shown else ""
-        was_elsewhere = not _channels(places, after.index) <= _channels(before.places.values(), index)
-        return proposed_again(before.actions[index], after, link=link, was_elsewhere=was_elsewhere)
 
     async def _reachable(self, place: Place) -> Place | None:
         """Give a place with Slack's channel for a direct message. `None` when an additional place cannot be used."""
@@ -216,11 +187,6 @@ class Admissions:
 
 def _is_over_http(state: Published, seal: Seal) -> bool:
     return is_over_http(seal, state.id, state.body, state.signature)
-
-
-def _channels(places: Iterable[Place], index: int) -> set[str]:
-    """Name the channels where an action is asked."""
-    return {place.channel for place in places if index in place.actions}
 
 
 def _warn_of_look_alikes(state: Approval) -> None:

@@ -151,7 +151,8 @@ def times_ahead(state: Approval) -> Iterator[datetime]:
     yield from standing_ahead(state)
     for step in _steps_ahead(state).values():
         yield step.due(state.created_at, state.now)
-    ahead = [state.extend_from, *(assignment.until for assignment in state.assignments.values())]
+    marks = [mark.until for marked in state.marks.values() for mark in marked.values()]
+    ahead = [state.extend_from, *marks]
     yield from (time for time in ahead if time and time > state.now)
 
 

@@ -19,8 +19,7 @@ from bot.domain.errors import NotToldError, StoreUnavailableError
 from bot.domain.ids import record_of
 from bot.listeners.actions import Buttons
 from bot.listeners.home import HomeTab
-from bot.listeners.payloads import MalformedError, id_of, team_of_person
-from bot.listeners.views import Forms
+from bot.listeners.pressed import MalformedError, id_of, team_of_person
 from bot.slack.client import Identity, SlackClient
 from bot.slack.directory import Directory
 from bot.slack.manifest import COMMAND, GROUP_CHANGED, HOME_OPENED, LEFT_CHANNEL
@@ -37,7 +36,6 @@ class Deliveries:
     slack: SlackClient
     directory: Directory
     buttons: Buttons
-    forms: Forms
 
     async def take(self, body: dict[str, Any]) -> tuple[int, dict[str, Any] | None]:
         """Handle one payload. Give the status, and what Slack is told beside it.
@@ -57,7 +55,7 @@ class Deliveries:
                     await self.buttons.press(body)
                     return 200, None
                 case "view_submission":
-                    return 200, await self.forms.submit(body) or None
+                    return 200, await self.buttons.submit(body) or None
                 case "view_closed":
                     return 200, None
             return _answer(await self.bolt.async_dispatch(AsyncBoltRequest(body=body, mode="socket_mode")))

@@ -12,15 +12,13 @@ from agent_adapter.contract.hitl import EditDecision, EditedAction
 from bot.domain.approval import Approval
 from bot.domain.drafts import Draft
 from bot.domain.errors import DoneBeforeError
-from bot.listeners.payloads import Click, Submission
+from bot.listeners.pressed import Click, Submission
 from bot.listeners.services import Services
 from bot.listeners.submissions import (
-    Handled,
     Reply,
     approval_objection,
     beside,
     beside_first,
-    closing,
     notice,
     refusing,
     replacing,
@@ -43,6 +41,7 @@ from bot.rendering.modal.view import fits, pressed_at
 from bot.runtime.offload import offload
 from bot.sentences import in_answer, in_field, in_form
 from bot.text.literal import mrkdwn, one_line
+from bot.use_cases.answers import Answer
 
 _ROWS = re.compile(r"([a-z]+) ([0-9]{1,9}) (.+)")
 """What a button of a list carries: what it does, a row, and the list."""
@@ -83,7 +82,7 @@ def _with_rows(state: Approval, index: int, draft: Draft, rows: re.Match[str]) -
     return form_for(state.actions[index], draft).with_rows(rows[1], int(rows[2]), rows[3])
 
 
-async def submit(services: Services, state: Approval, submission: Submission) -> Handled:
+async def submit(services: Services, state: Approval, submission: Submission) -> Answer:
     """Go on to the next step, or decide at the last one."""
     index, user = submission.meta.index, submission.user
     if submission.meta.step == CHECK:
@@ -95,11 +94,11 @@ async def submit(services: Services, state: Approval, submission: Submission) ->
 
     draft = await services.store.change_draft(state.id, index, user, typed)
     if asked := await offload(state, _asked_first, state, submission, draft):
-        return Handled(asked)
+        return Answer(True, reply=asked)
     found = await offload(state, _read, state, index, draft)
     if isinstance(found, Edited):
         return await _check(services, state, submission, draft, found.args)
-    return Handled(await offload(state, _objections, state, submission, draft, found))
+    return Answer(True, reply=await offload(state, _objections, state, submission, draft, found))
 
 
 def _asked_first(state: Approval, submission: Submission, draft: Draft) -> Reply | None:
@@ -115,7 +114,7 @@ def _asked_first(state: Approval, submission: Submission, draft: Draft) -> Reply
 
 async def _check(
     services: Services, state: Approval, submission: Submission, draft: Draft, args: dict[str, Any]
-) -> Handled:
+) -> Answer:
     """Show what was asked beside what would run, or say beside the input why it cannot run."""
     index = submission.meta.index
     decision = _edit(state, index, args)
@@ -126,8 +125,8 @@ async def _check(
         return refusing(reply)
     view = await offload(state, render_check_view, state, index, args)
     if not fits(view):
-        return Handled(beside_first(submission, in_answer.TOO_MUCH_TO_SHOW))
-    return Handled(_show(submission, view))
+        return Answer(True, reply=beside_first(submission, in_answer.TOO_MUCH_TO_SHOW))
+    return Answer(True, reply=_show(submission, view))
 
 
 def _objections(state: Approval, submission: Submission, draft: Draft, found: Errors | Unchanged) -> Reply:
@@ -163,11 +162,12 @@ def _errors(state: Approval, submission: Submission, draft: Draft, by_block: dic
     return _show(submission, render_edit_view(state, submission.meta.index, draft, note=note))
 
 
-async def _decide(services: Services, state: Approval, submission: Submission, draft: Draft) -> Handled:
+async def _decide(services: Services, state: Approval, submission: Submission, draft: Draft) -> Answer:
     index, user = submission.meta.index, submission.user
     found = await offload(state, _read, state, index, draft)
     if not isinstance(found, Edited) or shown_as(found.args) != submission.meta.shown:
-        return Handled(await _show_form_again(state, submission, draft, in_form.CHANGED_SINCE))
+        again = await _show_form_again(state, submission, draft, in_form.CHANGED_SINCE)
+        return Answer(True, reply=again)
     decision = _edit(state, index, found.args)
     if objection := approval_objection(state.actions[index].as_decided(decision), submission):
         return refusing(objection)
@@ -179,9 +179,9 @@ async def _decide(services: Services, state: Approval, submission: Submission, d
         press=submission.press,
     )
     if not answer.recorded:
-        return Handled(await _show_form_again(state, submission, draft, answer.sentence), answer)
+        return replace(answer, reply=await _show_form_again(state, submission, draft, answer.sentence))
     services.tasks.start(services.store.forget_draft(state.id, index, user))
-    return closing(answer)
+    return answer
 
 
 async def _show_form_again(state: Approval, submission: Submission, draft: Draft, sentence: str) -> Reply:

@@ -1,7 +1,7 @@
 """The Home tab, the same lists in a view, and the slash command that opens them. They are also written when a list has changed."""
 
 import logging
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -11,18 +11,10 @@ from slack_bolt.context.respond.async_respond import AsyncRespond
 
 from agent_adapter.errors import AgentAdapterError
 from bot.domain.errors import DoneBeforeError, PersonUnknownError, SlackError
-from bot.domain.home import HomePage, Look
 from bot.domain.ids import parse_action_id
+from bot.domain.waiting import HomePage, Look
 from bot.rendering.blocks import Block
-from bot.rendering.home import (
-    GO,
-    dump_look,
-    load_look,
-    render_home,
-    render_home_notice,
-    render_list,
-)
-from bot.rendering.modal.forms import render_standing_list
+from bot.rendering.home import GO, dump_look, load_look, render_home, render_home_notice, render_list
 from bot.rendering.modal.view import render_notice_view
 from bot.runtime.tasks import Tasks
 from bot.sentences import in_answer, in_home
@@ -30,6 +22,8 @@ from bot.slack.client import SlackClient
 from bot.use_cases.home import Home
 
 logger = logging.getLogger(__name__)
+_LISTS = {"": Look(), "mine": Look("asked"), "rules": Look("standing")}
+"""What people write after `/approvals`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +42,12 @@ class HomeTab:
     async def command(self, ack: AsyncAck, respond: AsyncRespond, command: Mapping[str, Any]) -> None:
         """Handle what people write after `/approvals`."""
         trigger_id, user = command.get("trigger_id", ""), command["user_id"]
-        opening: Coroutine[Any, Any, None]
-        match (command.get("text") or "").lower().split():
-            case []:
-                opening = self._open_list(respond, trigger_id, user, Look())
-            case ["mine"]:
-                opening = self._open_list(respond, trigger_id, user, Look("asked"))
-            case ["rules"]:
-                opening = self._open_standing(respond, trigger_id, user)
-            case _:
-                await ack(in_answer.USAGE)
-                return
+        said = (command.get("text") or "").lower().strip()
+        if said not in _LISTS:
+            await ack(in_answer.USAGE)
+            return
         await ack()
-        self.tasks.start(opening)
+        self.tasks.start(self._open_list(respond, trigger_id, user, _LISTS[said]))
 
     async def _open_list(self, respond: AsyncRespond, trigger_id: str, user: str, look: Look) -> None:
         # Slack waits three seconds for a view, and to look may take longer.
@@ -73,24 +60,15 @@ class HomeTab:
             logger.warning("home.not_opened", extra={"user": user, "reason": str(error)})
             await respond(in_answer.LIST_NOT_OPENED)
 
-    async def _open_standing(self, respond: AsyncRespond, trigger_id: str, user: str) -> None:
-        try:
-            given = await self.home.standing.revocable(user)
-            await self.slack.open_view(trigger_id, render_standing_list(given))
-        except DoneBeforeError as error:
-            logger.info("standing.listed_before", extra={"user": user, "reason": str(error)})
-        except (AgentAdapterError, PersonUnknownError, SlackError) as error:
-            logger.warning("standing.not_listed", extra={"user": user, "reason": str(error)})
-            await respond(in_answer.NOT_LISTED)
-
     def press(self, body: Mapping[str, Any]) -> None:
         """Handle a click on a way to another list or page, or on a link."""
         view, user, pressed = body["view"], body["user"]["id"], body["actions"][0]
-        look = _chosen(pressed)
-        if look and view["type"] == "home":
-            self.tasks.start(self._open(user, look))
-        elif look:
-            self.tasks.start(self._update(user, look, view["id"]))
+        # Slack opens a link itself.
+        if parse_action_id(pressed["action_id"])[1].partition(".")[0] != GO:
+            return
+        look = load_look(pressed.get("value", ""))
+        acting = self._open(user, look) if view["type"] == "home" else self._update(user, look, view["id"])
+        self.tasks.start(acting)
 
     def refresh_list(self, user: str, look: str, view_id: str) -> None:
         """Write a list in a view again, as somebody looked at it."""
@@ -126,9 +104,3 @@ class HomeTab:
         except (AgentAdapterError, PersonUnknownError, SlackError) as error:
             logger.warning("home.not_read", extra={"user": user, "reason": str(error)})
             return None
-
-
-def _chosen(pressed: Mapping[str, Any]) -> Look | None:
-    """Give what a person wants to look at; `None` for a link, which Slack opens itself."""
-    kind = parse_action_id(pressed["action_id"])[1].partition(".")[0]
-    return load_look(pressed.get("value", "")) if kind == GO else None

@@ -1,18 +1,22 @@
 """What a click that opens a view does: who may see the view, and what it shows."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 
+from agent_adapter.contract.hitl import KNOWN_DECISIONS
 from bot.domain.action import Action
 from bot.domain.approval import Approval
-from bot.domain.errors import SlackError
+from bot.domain.errors import DoneBeforeError, SlackError
 from bot.domain.transitions import read as note_read
 from bot.domain.votes import Ballot, Written
-from bot.listeners.payloads import Click
+from bot.listeners.pressed import Click
 from bot.listeners.services import Services
 from bot.rendering.blocks import Block
 from bot.rendering.modal.forms import render_agree_view
 from bot.rendering.modal.reading import is_read, render_reading_view
+from bot.rendering.modal.review import render_review_view
+from bot.rendering.modal.view import ViewMeta
 from bot.rendering.pages import call_written
 from bot.runtime.offload import offload
 from bot.sentences import in_answer
@@ -111,6 +115,9 @@ async def _read(
         await _note(services, state, click.user, call, page)
     try:
         await services.turn(click, view)
+    except DoneBeforeError:
+        # A copy of the click: its first delivery has shown the page.
+        raise
     except SlackError:
         await _note(services, state, click.user, call, read)
         raise
@@ -119,3 +126,45 @@ async def _read(
 async def _note(services: Services, state: Approval, user: str, call: Action, pages: int) -> None:
     reading = partial(note_read, user=user, pages=[(call, pages)])
     await services.store.update(state, reading, is_told=False)
+
+
+# --- A review of several calls: it is opened, and turned page by page ------------------------------------------------
+
+
+async def may_review(services: Services, state: Approval, click: Click, _: str) -> str:
+    """Those who may decide one of its calls in some way, and everybody when all are decided."""
+    meant = _reviewed_calls(state, click)
+    if not any(state.is_open_at(index) for index in meant):
+        return ""
+    reason = await services.judge.why_none(state, click.user, meant, *KNOWN_DECISIONS)
+    # What somebody proposes may be for others to decide.
+    for proposal in (state.proposals[index] for index in meant if reason and index in state.proposals):
+        if (await services.judge.may_cast(state, click.user, Ballot.on_proposal(proposal))).allowed:
+            return ""
+    return reason
+
+
+def _reviewed_calls(state: Approval, click: Click) -> tuple[int, ...]:
+    """Give the calls that a review leads through: the open ones of a row, of a message, or above parts of the whole place.
+
+    When none is open any more, it shows all of them.
+    """
+    listed = tuple(index for index in sorted(click.named) if index < len(state.actions))
+    here = listed or state.calls_on(click.part) or state.posted_calls(click.number)
+    return tuple(index for index in here if state.is_open_at(index)) or here
+
+
+async def open_review(services: Services, state: Approval, click: Click) -> None:
+    """Show the first page."""
+    meta = ViewMeta(state.id, click.number, 1, part=click.part.number, calls=_reviewed_calls(state, click))
+    await services.open(click, await offload(state, render_review_view, state, meta, click.user))
+
+
+async def turn_review(services: Services, state: Approval, click: Click) -> None:
+    """Note that the person was shown the page on which they pressed, and show the next one."""
+    if (meta := click.meta) is None:
+        return
+    await services.mark_shown(state, click.user, meta.pieces)
+    newest = await services.store.admitted(state.id) or state
+    meta = replace(meta, page=click.part.number)
+    await services.turn(click, await offload(newest, render_review_view, newest, meta, click.user))

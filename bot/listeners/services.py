@@ -22,10 +22,11 @@ from bot.domain.errors import (
     PersonUnknownError,
     SlackError,
     StoreUnavailableError,
+    VotersUnknownError,
 )
 from bot.domain.transitions import miss
 from bot.domain.transitions import read as note_read
-from bot.listeners.payloads import Click
+from bot.listeners.pressed import Click
 from bot.rendering.buttons import REVIEW
 from bot.rendering.modal.review import render_review_view
 from bot.rendering.modal.view import ViewMeta, pressed_at, render_notice_view
@@ -34,7 +35,7 @@ from bot.runtime.tasks import Tasks
 from bot.sentences import in_answer
 from bot.slack.client import SlackClient
 from bot.store.records import ApprovalStore
-from bot.use_cases.answers import Answer, Why, unknown
+from bot.use_cases.answers import Answer, Why
 from bot.use_cases.assign import Assignments
 from bot.use_cases.decide import Decisions
 from bot.use_cases.standing import StandingApprovals
@@ -73,7 +74,8 @@ class Services:
         about = {"interrupt_id": interrupt_id, "reason": str(error)}
         match error:
             case PersonUnknownError():
-                return unknown(error)
+                is_about_others = isinstance(error, VotersUnknownError)
+                return in_answer.WHO_AGREED if is_about_others else in_answer.WHO_ARE_YOU
             case UnreadableRecordError() | ServerFailedError():
                 logger.warning("record.unreadable", extra=about)
                 if not isinstance(error, BrokenSealError):
@@ -139,13 +141,9 @@ class Services:
             await self.open(click, view)
 
     async def draw_again(self, state: Approval, channel: str, ts: str) -> None:
-        """Have the message drawn again that was pressed, since it asks something else. Silence then approves nothing.
+        """Have the message drawn again that was pressed, since it asks something else.
 
-        What Redis says about the message only helps to find it.
-
-        Raises:
-            StoreUnavailableError: when Redis did not answer in time.
-            ServerUnreachableError: when Redis does not answer.
+        Silence then approves nothing. What Redis says about the message only helps to find it.
         """
         await self.store.update(state, miss)
         for part, shown in state.shown.items():
@@ -157,13 +155,8 @@ class Services:
     async def refuse(self, click: Click, sentence: str, *, until: float) -> None:
         """Say to the person that nothing was stored, before the click is acknowledged. Otherwise it looks as if it was stored.
 
-        Args:
-            click: What they pressed.
-            sentence: Why nothing was stored.
-            until: When Slack must have taken the sentence, by the clock of the event loop.
-
         Raises:
-            NotToldError: when Slack has not taken it by then. Do not acknowledge the click, so that Slack shows that it failed.
+            NotToldError: when Slack has not taken it in time. Do not acknowledge the click, so that Slack shows that it failed.
         """
         telling = self.tasks.start(self.tell(click, sentence))
         try:
@@ -176,13 +169,7 @@ class Services:
     async def tell(
         self, click: Click, sentence: str, *, over: str | None = None, title: str = in_answer.NOT_DONE
     ) -> None:
-        """Say something to the person who clicked, and to nobody else.
-
-        Args:
-            click: What they pressed.
-            sentence: What to say.
-            over: The hash of the view that the sentence may replace. By default, it replaces whatever is shown there now.
-            title: Of the view that says it.
+        """Say something to the person who clicked, and to nobody else. It replaces the view of the hash `over`, or whatever is shown there now.
 
         Raises:
             DoneBeforeError: when the view has another hash by now.

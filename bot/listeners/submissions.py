@@ -15,7 +15,7 @@ from agent_adapter.contract.hitl import (
 from bot.domain.action import Action
 from bot.domain.approval import Approval
 from bot.domain.standing import StandingTerms
-from bot.listeners.payloads import Submission
+from bot.listeners.pressed import Submission
 from bot.listeners.services import Services
 from bot.rendering.blocks import Block
 from bot.rendering.modal.forms import parse_standing_terms
@@ -52,21 +52,10 @@ class Meant:
     standing: StandingTerms | None = None
 
 
-_NOTHING_REFUSED = Answer(True)
-
-
-@dataclass(frozen=True, slots=True)
-class Handled:
-    """What becomes of a submitted form."""
-
-    reply: Reply
-    answer: Answer = _NOTHING_REFUSED
-    """Why nothing was recorded, if a person meant to decide with it."""
-
-
 Read = Callable[[Approval, Submission], Meant | Answer | Reply]
 """Reads what a form means, or gives the answer that refuses it."""
-Handle = Callable[[Services, Approval, Submission], Awaitable[Handled]]
+Handle = Callable[[Services, Approval, Submission], Awaitable[Answer]]
+"""Does what a form means. Where its answer has no reply, the form closes."""
 
 
 def deciding(read: Read) -> Handle:
@@ -74,13 +63,13 @@ def deciding(read: Read) -> Handle:
     return partial(_decide, read=read)
 
 
-async def _decide(services: Services, state: Approval, submission: Submission, *, read: Read) -> Handled:
+async def _decide(services: Services, state: Approval, submission: Submission, *, read: Read) -> Answer:
     meant = await offload(state, _meant, state, submission, read)
     if isinstance(meant, Answer):
-        return closing(meant)
+        return meant
     if isinstance(meant, dict):
         return refusing(meant)
-    answer = await services.decisions.decide(
+    return await services.decisions.decide(
         state,
         submission.user,
         {submission.meta.index: meant.decision},
@@ -90,7 +79,6 @@ async def _decide(services: Services, state: Approval, submission: Submission, *
         standing=meant.standing,
         press=submission.press,
     )
-    return closing(answer)
 
 
 def _meant(state: Approval, submission: Submission, read: Read) -> Meant | Answer | Reply:
@@ -184,7 +172,7 @@ def voted(state: Approval, meta: ViewMeta, user: str) -> Decision | Answer:
 # --- Forms that do more than decide one action ------------------------------------------------------------------------
 
 
-async def agree(services: Services, state: Approval, submission: Submission) -> Handled:
+async def agree(services: Services, state: Approval, submission: Submission) -> Answer:
     """Agree with a proposal, or with a vote."""
     index, name, typed = submission.meta.index, submission.meta.vote, parse_typed(submission.view)
     stricter = state.proposals.get(index)
@@ -192,28 +180,33 @@ async def agree(services: Services, state: Approval, submission: Submission) -> 
         return await _decide(services, state, submission, read=vote)
     if objection := approval_objection(state.actions[index].proposed, submission):
         return refusing(objection)
-    return closing(
-        await services.decisions.agree(
-            state, submission.user, index, name, typed=typed, press=submission.press
-        )
-    )
+    decisions = services.decisions
+    return await decisions.agree(state, submission.user, index, name, typed=typed, press=submission.press)
 
 
-async def reject_all(services: Services, state: Approval, submission: Submission) -> Handled:
+async def reject_all(services: Services, state: Approval, submission: Submission) -> Answer:
     """Reject all open actions of a place."""
     reason, place = parse_reason(submission.view), submission.meta.index
-    return closing(
-        await bulk.reject_all(
-            services.decisions, state, submission.user, place, message=reason, press=submission.press
-        )
+    return await bulk.reject_all(
+        services.decisions, state, submission.user, place, message=reason, press=submission.press
     )
 
 
-async def hand_over(services: Services, state: Approval, submission: Submission) -> Handled:
+async def finish_review(services: Services, state: Approval, submission: Submission) -> Answer:
+    """Approve the calls that the end of a review named, with a note where one was typed."""
+    if objection := confirm_objection(submission):
+        return Answer(True, reply=objection)
+    user, named, note = submission.user, submission.meta.named, parse_note(submission.view)
+    return await bulk.approve_reviewed(
+        services.decisions, state, user, named, note=note, press=submission.press
+    )
+
+
+async def hand_over(services: Services, state: Approval, submission: Submission) -> Answer:
     """Assign a place to the person who was chosen. Nobody decides with it, so no refusal is entered."""
     to = parse_person(submission.view)
     answer = await services.assignments.hand_over(state, submission.user, submission.meta.index, to)
-    return Handled(closing(answer).reply)
+    return Answer(True, reply=closing(answer))
 
 
 def _asks(block_id: str, submission: Submission) -> bool:
@@ -223,18 +216,17 @@ def _asks(block_id: str, submission: Submission) -> bool:
 # --- Replies ----------------------------------------------------------------------------------------------------------
 
 
-def closing(answer: Answer) -> Handled:
+def closing(answer: Answer) -> Reply:
     """Close the form, and give the answer if the card does not show it."""
     if answer.recorded and not answer.sentence:
         # The whole stack of views: an edit can be open on top of a reading.
-        return Handled({"response_action": "clear"}, answer)
-    title = in_answer.RECORDED if answer.recorded else in_answer.NOT_DONE
-    return Handled(notice(answer.sentence, title=title), answer)
+        return {"response_action": "clear"}
+    return notice(answer.sentence, title=in_answer.RECORDED if answer.recorded else in_answer.NOT_DONE)
 
 
-def refusing(reply: Reply) -> Handled:
+def refusing(reply: Reply) -> Answer:
     """Keep the form open: what was submitted decides nothing yet, whatever became of the record since."""
-    return Handled(reply, Answer(False, is_final=True))
+    return Answer(False, is_final=True, reply=reply)
 
 
 def notice(sentence: str, *, title: str = "") -> Reply:

@@ -4,20 +4,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 
 from agent_adapter.contract.hitl import ApproveDecision, RespondDecision
-from agent_adapter.errors import AgentAdapterError
 from bot.domain.approval import Approval
-from bot.domain.errors import PersonUnknownError
-from bot.listeners import editing, opening, reviewing, submissions
+from bot.listeners import editing, opening, submissions
 from bot.listeners.opening import form
-from bot.listeners.payloads import Click
-from bot.listeners.pressed import OUTDATED
+from bot.listeners.pressed import OUTDATED, Click
 from bot.listeners.services import Services
 from bot.listeners.submissions import Handle, deciding, voted
 from bot.rendering import buttons
 from bot.rendering.buttons import Button
 from bot.rendering.calls import options_in_sight
 from bot.rendering.modal import forms
-from bot.rendering.modal.view import render_notice_view
 from bot.runtime.offload import offload
 from bot.sentences import in_answer
 from bot.use_cases import bulk
@@ -87,19 +83,11 @@ async def approve_all(services: Services, state: Approval, click: Click) -> Answ
 
 
 async def revoke(services: Services, state: Approval, click: Click) -> Answer:
-    """End a standing approval. If it was in a list, draw the list again."""
+    """End a standing approval. If it was in a list, write the list again."""
     answer = await services.standing.revoke(state, click.user, click.number)
     if click.view and answer.recorded:
-        services.tasks.start(_list_again(services, click.view["id"], click.user))
+        services.refresh_list(click.user, click.listed, click.view["id"])
     return answer
-
-
-async def _list_again(services: Services, view_id: str, user: str) -> None:
-    try:
-        view = forms.render_standing_list(await services.standing.revocable(user))
-    except (AgentAdapterError, PersonUnknownError):
-        view = render_notice_view(in_answer.REVOKED, in_answer.STANDING_ENDED)
-    await services.slack.update_view(view_id, None, view)
 
 
 TABLE: Mapping[Button, Stores | Opens] = {
@@ -130,8 +118,8 @@ TABLE: Mapping[Button, Stores | Opens] = {
     buttons.READ: Opens(opening.read, may=opening.anybody),
     buttons.FINISH: Stores(finish_reading, decides=True),
     buttons.PAGE: Opens(opening.turn_page, may=opening.anybody),
-    buttons.REVIEW: Opens(reviewing.open_review, submit=reviewing.finish, may=reviewing.may_review),
-    buttons.TURN: Opens(reviewing.turn, may=opening.anybody),
+    buttons.REVIEW: Opens(opening.open_review, submit=submissions.finish_review, may=opening.may_review),
+    buttons.TURN: Opens(opening.turn_review, may=opening.anybody),
     buttons.REJECT_ALL: Opens(
         form(forms.render_reject_all_view), submit=submissions.reject_all, may=opening.may_decide_some
     ),

@@ -27,12 +27,7 @@ _KEYWORDS = (
 
 
 def schema_faults(schema: Any, *, is_typed: bool = True) -> Iterator[Fault]:
-    """Look at a schema and those inside it.
-
-    Args:
-        schema: What the file says.
-        is_typed: Whether the type of the value is known already: the arguments themselves are an object.
-    """
+    """Look at a schema and those inside it. The type of the arguments themselves is known: they are an object."""
     if not isinstance(schema, dict):
         if not isinstance(schema, bool):
             yield (), "args: a JSON Schema has keys and values, as in {type: number, minimum: 1000}"

@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails
 
 from bot.domain.errors import SettingsError
 from bot.domain.person import is_on_call, schedule_of
-from bot.domain.policy import AGENT, Policy, Trust
+from bot.domain.policy import AGENT, Policy
 from bot.domain.rules import THREAD, Rule
 from bot.policy.checks import UNKNOWN, problems_of
 from bot.policy.keys import PolicyKeys, RuleKeys, adapter, json_schema
@@ -53,11 +53,7 @@ class PolicyFile:
 
 
 def read_policy(text: str, path: str) -> PolicyFile:
-    """Read a policy file.
-
-    Raises:
-        PolicyFileError: with everything that is wrong with it.
-    """
+    """Read a policy file, or raise PolicyFileError with everything that is wrong with it."""
     try:
         document = read_yaml(text)
     except UnreadableError as error:
@@ -78,7 +74,7 @@ def read_policy(text: str, path: str) -> PolicyFile:
         rules,
         hashlib.sha256(text.encode()).hexdigest()[:12],
         tuple(found.get("limits", ())),
-        tuple(Trust(glob, known["requester"]) for glob, known in found.get("agents", {}).items()),
+        {glob: known["requester"] for glob, known in found.get("agents", {}).items()},
         found.get("look_alikes", "refuse"),
         found.get("schedules", {}),
     )

@@ -59,11 +59,7 @@ class Document:
 
 
 def read_yaml(text: str) -> Document:
-    """Read a text of one document.
-
-    Raises:
-        UnreadableError: with the first thing that cannot be read.
-    """
+    """Read a text of one document, or raise UnreadableError with the first thing that cannot be read."""
     if len(text.encode()) > MAX_BYTES:
         raise UnreadableError(1, f"more than {MAX_BYTES // 1024} KB: this is not a policy file")
     if unseen := unseen_in(text):

@@ -5,9 +5,8 @@ from dataclasses import replace
 
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
-from bot.domain.home import SECTIONS, HomePage, Look, Row
 from bot.domain.ids import MessageId, action_id
-from bot.domain.waiting import Spot
+from bot.domain.waiting import SECTIONS, HomePage, Look, Row, Spot
 from bot.rendering.blocks import Block, actions, button, header, plain, section, spoken
 from bot.rendering.buttons import READ, REVIEW, value_of
 from bot.rendering.card.title import about, title

@@ -49,7 +49,6 @@ CHANNEL_UNKNOWN = (
     "Nothing was recorded: please submit it again."
 )
 NOT_OPENED = "This could not be opened, and nothing was decided. Please press again."
-NOT_LISTED = "The standing approvals could not be listed now. Please try again."
 NOTHING_CHANGED = "Nothing was changed, so nothing was recorded. Change something, or close this form."
 CHOOSE_FEWER = "So many do not fit into one form. Choose fewer of them; you can come back for the others."
 TOO_MUCH_TO_SHOW = "So many changes do not fit into the last step, which shows all of them. Change less, or reject the call and say what to change."
@@ -60,7 +59,6 @@ RUN_IT_FIRST = "Tick this to approve. Nothing was recorded."
 WRONG_VALUE = "Type it exactly. Nothing was recorded."
 GONE = "This proposal was withdrawn or decided, so nothing was recorded. Look at the card."
 STANDING_ENDED = "This standing approval has ended."
-REVOKED = "Revoked"
 USAGE = (
     "`/approvals` lists what waits for you.\n"
     "`/approvals mine` lists what was asked for you.\n"

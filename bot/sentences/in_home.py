@@ -21,7 +21,6 @@ EMPTY: Mapping[str, str] = {
 LAST_PAGE = "There is nothing more on this page."
 FURTHER = "Next page"
 FROM_START = "First page"
-more = "{} more are not shown: revoke some of these first.".format
 given_in = "Given in {}.".format
 until, approved_at = "until {}".format, "*approved at {} if nobody decides*".format
 """Each with a time."""

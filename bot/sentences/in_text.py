@@ -5,7 +5,7 @@
 
 DOTS = "••••"
 MASKED = f"{DOTS} (masked)"
-OTHER_SPELLING = "(Not shown: it contains a masked value in another spelling.)"
+KEPT_OFF = "(Not shown, because a rule keeps values of this request off the card.)"
 TOO_MANY_MASKED = "(Not shown: there are too many masked values to look for all of them in this text.)"
 in_reading = "({}, open to see)".format
 """Replace a value that only a reading shows."""

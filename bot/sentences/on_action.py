@@ -39,20 +39,6 @@ def people_needed(approving: int, rejecting: int) -> str:
     return f"Needs {approving} {'approval' if approving == 1 else 'approvals'}. {reject}."
 
 
-_ENDINGS = {1: "st", 2: "nd", 3: "rd"}
-
-
-SAME_ARGUMENTS = "Its arguments are the same."
-WHAT_IS_DIFFERENT = "What is different:"
-OTHERS_READ_IT = "That one was asked in another channel, so what is different is not shown here."
-
-
-def proposed_again(number: int, person: str, link: str, difference: str) -> str:
-    before = f"<{link}|the one before>" if link else "the one before"
-    ending = "th" if number % 100 in (11, 12, 13) else _ENDINGS.get(number % 10, "th")
-    return f"*{number}{ending} proposal.* {person} asked for changes to {before}. {difference}"
-
-
 # --- The buttons --------------------------------------------------------------------------------------------------------
 
 APPROVE = "Approve"

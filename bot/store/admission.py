@@ -1,8 +1,8 @@
 """What is fixed before a card is drawn."""
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -22,7 +22,6 @@ from bot.domain.standing import StandingMatch
 from bot.domain.statement import said_by_standing
 from bot.domain.transitions import Covered
 from bot.runtime.offload import offload
-from bot.store.changes import Changes, comparable
 from bot.store.commits import Committing
 from bot.store.reading import as_admitted
 from bot.store.sealed import sealed_admission
@@ -30,22 +29,12 @@ from bot.store.sealed import sealed_admission
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """What is kept about the run of an interrupt beside its record."""
-
-    vouched: frozenset[str]
-    """The people for whom a key of the HTTP API says that the agent acts."""
-    changes: Mapping[int, str]
-    """By the index of a call, the name of the earlier one to which somebody asked for changes."""
-
-
-class Admitting(Changes, Committing):
+class Admitting(Committing):
     """Admits interrupts, within what their agents may ask."""
 
     async def reserve(
         self, agent: str, limits: Limits, *, interrupt: Interrupt | None = None, size: int = 0
-    ) -> tuple[What, int] | Beside:
+    ) -> tuple[What, int] | frozenset[str]:
         """Count an interrupt among the open ones of its agent, once, unless that would break a limit.
 
         Args:
@@ -55,17 +44,15 @@ class Admitting(Changes, Committing):
             size: Bytes of an interrupt that is not stored yet.
 
         Returns:
-            What is kept beside the record; or the limit that it would break, and how much it would be. For the limit of a
-            minute, the milliseconds to wait.
+            The people for whom a key of the HTTP API says that the agent acts; or the limit that it would break, and how
+            much it would be. For the limit of a minute, the milliseconds to wait.
         """
         # An interrupt that ended without an answer can be asked again: it has another id, but the same run and pauses.
         first = id_of(agent, interrupt.run, interrupt.pauses) if interrupt else ""
-        calls = comparable(interrupt) if interrupt else []
-        what, much, *beside = await self.scripts(
+        what, much, *people = await self.scripts(
             "reserve",
             self._of(agent),
             (),
-            [self._changes_of(interrupt, index) for index in calls] if interrupt else [],
             vouched=self.keys.vouched(first),
             interrupt=interrupt.id if interrupt else "",
             size=size,
@@ -75,14 +62,12 @@ class Admitting(Changes, Committing):
         )
         if what:
             return what, int(much)
-        members, found = beside
-        said = [member.partition(" ")[::2] for member in members]
-        vouched = frozenset(
+        said = [member.partition(" ")[::2] for member in people[0]]
+        return frozenset(
             person
             for person, mark in said
             if self.seal is None or self.seal.holds(mark, first, "vouched", (person,))
         )
-        return Beside(vouched, {index: name for index, name in zip(calls, found, strict=True) if name})
 
     async def admit(
         self,

@@ -74,7 +74,10 @@ class Endings(Committing):
 
     async def _end_unreadable(self, interrupt_id: str, status: Ending, reason: str, code: str) -> str:
         """End a record that cannot be read. Only its status, its deadline and for whom it waits are needed."""
-        names, key = ("status", "deadline", "version", "waiting", "policy"), self.keys.card(interrupt_id)
+        names, key = (
+            ("status", "deadline", "version", "waiting", "policy_version"),
+            self.keys.card(interrupt_id),
+        )
         try:
             stored = await self._guarded(self._redis.hmget(key, *names))
             known, deadline, version, waiting, policy = (text or "" for text in stored)
@@ -82,7 +85,7 @@ class Endings(Committing):
                 return known
             if status == "expired" and await self._is_early(interrupt_id, deadline):
                 return "early"
-            change = transitions.ended(status, reason=reason, code=code, policy=policy)
+            change = transitions.ended(status, reason=reason, code=code, policy=policy.strip('"'))
             is_left = await self.write(interrupt_id, version, waiting, change) is not None
         except UnreadableRecordError:
             # It was changed meanwhile, and the answer is the record.

@@ -2,7 +2,6 @@
 
 from bot.store.admission import Admitting
 from bot.store.bots import Bots
-from bot.store.changes import Changes
 from bot.store.drafts import Drafts
 from bot.store.ending import Endings
 from bot.store.inboxes import Inboxes
@@ -13,7 +12,6 @@ from bot.store.work import WorkLeases
 
 class ApprovalStore(
     Admitting,
-    Changes,
     Endings,
     Messages,
     WorkLeases,

@@ -12,7 +12,7 @@ _SEAL = "seal"
 """The field with the times of an admission and its mark."""
 _MARK = "seal:"
 """Begins the name of the field with the mark of another one."""
-FACTS = frozenset({"seen", "reached", "remark", "claim", "part", "proposal", "place", "reason"})
+FACTS = frozenset({"seen", "reached", "remark", "mark", "part", "proposal", "place", "reason"})
 """The kinds of fields that are written later. Each has a mark of its own. One without it counts as if it were not there."""
 
 
@@ -81,7 +81,7 @@ def unsealed(seal: Seal, record: str, req: Fields, card: Fields) -> Unsealed:
     created = req.get("created", "")
     if _SEAL in card:
         created = _check_admission(seal, record, req, card)
-    elif "policy" in card:
+    elif "policy_version" in card:
         raise BrokenSealError(f"{record}: it has no seal: people were asked by a bot without a seal key")
     forged = {name: text for name, text in card.items() if _is_forged(seal, record, card, name, text)}
     known = {name: text for name, text in card.items() if name not in forged}

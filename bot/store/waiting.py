@@ -19,26 +19,27 @@ class Waiting(Connected):
     """Reads the sets, and takes out what has ended. `commit` keeps them."""
 
     async def waiting(self, entries: Sequence[str], *, after: Spot | None = None, limit: int) -> list[Spot]:
-        """Merge what waits for a person, their groups and their channels, the oldest deadline first, after another list's end.
+        """Merge what waits for a person, the oldest deadline first. A request may have ended: look at its record.
 
-        A request may have ended: look at its record.
+        Args:
+            entries: The person, their groups and their channels.
+            after: Where the list before this one ended.
+            limit: How many requests.
         """
-        found: dict[str, Spot] = {}
-        start, of, lists = 0, Counter[str](), dict(await self._lists(entries))
-        while lists:
+        found, of, start = dict[str, Spot](), Counter[str](), 0
+        lists = dict(await self._lists(entries))
+        first, names = after.deadline if after else "-inf", [*lists]
+        while names:
             ways = ("+inf", "WITHSCORES", "LIMIT", start, limit)
-            first = after.deadline if after else "-inf"
-            pages = await self._together(*(("ZRANGEBYSCORE", name, first, *ways) for name in lists))
-            read = {name: _spots(page or []) for name, page in zip(lists, pages, strict=True)}
+            pages = await self._together(*(("ZRANGEBYSCORE", name, first, *ways) for name in names))
+            read = {name: _spots(page or []) for name, page in zip(names, pages, strict=True)}
             for name, spots in read.items():
-                if lists[name] and not (spots or after or start):
+                if not spots and start == 0 and after is None and lists[name]:
                     await self._forget_circle(name, lists[name])
-                for spot in spots:
-                    if after is None or spot > after:
-                        of[name] += 1
-                        found.setdefault(spot.interrupt_id, spot)
-            left = {name for name, spots in read.items() if len(spots) == limit and of[name] < limit}
-            lists = {name: entry for name, entry in lists.items() if name in left}
+                new = {spot.interrupt_id: spot for spot in spots if after is None or spot > after}
+                of[name] += len(new)
+                found = new | found
+            names = [name for name, spots in read.items() if len(spots) == limit and of[name] < limit]
             start += limit
         return sorted(found.values())[:limit]
 

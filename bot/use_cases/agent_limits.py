@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from agent_adapter.contract.interrupt import Interrupt
 from bot.domain.policy import Policy, limits_for
 from bot.sentences import in_refusal
-from bot.store.admission import Beside
 from bot.store.records import ApprovalStore
 
 
@@ -30,20 +29,14 @@ class Quota:
 
     async def take(
         self, agent: str, *, interrupt: Interrupt | None = None, size: int = 0
-    ) -> TooMuch | Beside:
-        """Count an interrupt, once even if this is repeated, and give what is kept beside it, if it is within the limits.
+    ) -> TooMuch | frozenset[str]:
+        """Count an interrupt, or one of this size that has no record yet, once even if this is repeated.
 
-        Args:
-            agent: Who asks.
-            interrupt: That of its record. Without one, the limits are only checked.
-            size: Its bytes, when there is no record yet.
-
-        Raises:
-            ServerUnreachableError: when Redis does not answer.
+        If it is within the limits, name those for whom a key of the HTTP API vouches.
         """
         limits = limits_for(self.policy().limits, agent)
         found = await self.store.reserve(agent, limits, interrupt=interrupt, size=size)
-        if isinstance(found, Beside):
+        if isinstance(found, frozenset):
             return found
         match found:
             case "pending", used:

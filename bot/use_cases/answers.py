@@ -1,12 +1,10 @@
 """The answer to the person who clicked, written from the record."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from bot.domain.approval import Approval
-from bot.domain.bulk import with_proposal
-from bot.domain.errors import PersonUnknownError, VotersUnknownError
 from bot.domain.mentions import mention
 from bot.domain.votes import Outcome, Proposal, kind_of
 from bot.sentences import in_answer, words
@@ -31,6 +29,8 @@ class Answer:
     """Whether what was pressed asks something else than its record, so its card is drawn again."""
     not_theirs: tuple[int, ...] = field(default=(), compare=False)
     """The actions that they may not decide, when others were recorded."""
+    reply: dict[str, Any] | None = field(default=None, compare=False)
+    """What Slack does with a form, where it is not closed: it shows another view, or an error next to an input."""
 
 
 def closed(state: Approval, indices: Sequence[int]) -> str:
@@ -58,23 +58,6 @@ def counted(state: Approval, indices: Sequence[int], user: str, *, again: bool =
     return " ".join(
         in_answer.counted([] if is_one else found, *counts, again=again) for counts, found in alike.items()
     )
-
-
-def uncounted(people: Iterable[str]) -> str:
-    """Say whose votes were removed; nothing when there are none."""
-    names = [mention(person) for person in sorted(people)]
-    return in_answer.uncounted(names) if names else ""
-
-
-def not_approved(state: Approval, indices: Sequence[int]) -> str:
-    """Say which of these actions a button for several leaves out, and why; nothing when it leaves out none."""
-    proposed = with_proposal(state, indices)
-    return in_answer.not_approved(proposed) if proposed else ""
-
-
-def unknown(error: PersonUnknownError) -> str:
-    """Say which people Slack gave no answer about."""
-    return in_answer.WHO_AGREED if isinstance(error, VotersUnknownError) else in_answer.WHO_ARE_YOU
 
 
 def proposed(state: Approval, proposal: Proposal, why_not_counted: str = "") -> str:

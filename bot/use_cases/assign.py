@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from bot.domain.approval import Approval, Assignment
+from bot.domain.approval import CLAIMED, Approval, Assignment
 from bot.domain.mentions import mention
 from bot.domain.messages import Remark
 from bot.domain.transitions import assign, extend
@@ -30,13 +30,7 @@ class Assignments:
     judge: Judge
 
     async def extend(self, state: Approval, user: str, seen: int) -> Answer:
-        """Extend the deadline, once for each time that the card offers it.
-
-        Args:
-            state: The record.
-            user: Who pressed.
-            seen: How often it had been extended on the card that they saw.
-        """
+        """Extend the deadline, once for each time that the card offers it: `seen` is how often it had been extended on that card."""
         if objection := await self._objection(state, user, range(len(state.actions))):
             return Answer(False, objection)
         extension = state.admission.extension
@@ -53,13 +47,17 @@ class Assignments:
 
     async def assign(self, state: Approval, user: str, place: int) -> Answer:
         """Assign a place to the person who pressed."""
+        return await self.mark(state, user, place, CLAIMED, state.places[place].assign or timedelta())
+
+    async def mark(self, state: Approval, user: str, place: int, name: str, lasts: timedelta) -> Answer:
+        """Note that the person who pressed says this about a place, for so long. The first who says it counts until then."""
         if objection := await self._objection(state, user, state.places[place].actions):
             return Answer(False, objection)
-        if assignment := state.assignment_at(place):
-            is_mine = assignment.user == user
+        if known := state.mark_at(place, name):
+            is_mine = known.user == user
             await self.store.confirm()
-            return Answer(is_mine, "" if is_mine else in_answer.already_looking(mention(assignment.user)))
-        return await self._assigned(state, place, user)
+            return Answer(is_mine, "" if is_mine else in_answer.already_looking(mention(known.user)))
+        return await self._marked(state, place, user, name, lasts)
 
     def why_not_handed_over(self, state: Approval, user: str, place: int) -> str:
         """Say why somebody cannot hand over a place; empty when they can."""
@@ -77,9 +75,11 @@ class Assignments:
             return Answer(False, objection)
         if await self._objection(state, to, state.places[place].actions):
             return Answer(False, in_answer.hand_over_refused(mention(to)))
-        held = next(n for n in state.places if state.assignments.get(n) is state.assignment_at(place))
+        claimed, held_now = state.marks[CLAIMED], state.assignment_at(place)
+        held = next(number for number in state.places if claimed.get(number) is held_now)
         remark = Remark(kind="hand_over", places=(held,), mentions=(to,), by=user)
-        return await self._assigned(state, held, to, remark)
+        lasts = state.places[held].assign or timedelta()
+        return await self._marked(state, held, to, CLAIMED, lasts, remark)
 
     async def _objection(self, state: Approval, user: str, indices: range | tuple[int, ...]) -> str:
         """Say why this person may decide none of these actions, or why nobody can decide any more."""
@@ -96,10 +96,20 @@ class Assignments:
         verdicts = [verdict for each in judged for verdict in each.values()]
         return "" if any(verdict.allowed for verdict in verdicts) else verdicts[0].sentence
 
-    async def _assigned(self, state: Approval, place: int, user: str, remark: Remark | None = None) -> Answer:
-        now, seen = datetime.now(UTC), state.assignments.get(place)
-        to = Assignment(user, now, now + (state.places[place].assign or timedelta()))
-        match await self.store.update(state, partial(assign, place=place, to=to, seen=seen, remark=remark)):
+    async def _marked(
+        self,
+        state: Approval,
+        place: int,
+        user: str,
+        name: str,
+        lasts: timedelta,
+        remark: Remark | None = None,
+    ) -> Answer:
+        now, seen = datetime.now(UTC), state.marks.get(name, {}).get(place)
+        marking = partial(
+            assign, place=place, to=Assignment(user, now, now + lasts), seen=seen, remark=remark, mark=name
+        )
+        match await self.store.update(state, marking):
             case "assigned":
                 return Answer(True)
             case "taken":

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecision
 from bot.domain.approval import Approval
-from bot.domain.bulk import decided_together, reviewed
+from bot.domain.bulk import decided_together, reviewed, with_proposal
 from bot.domain.ids import MessageId
 from bot.domain.votes import UNNAMED, Press
 from bot.runtime.offload import offload
 from bot.sentences import in_answer
-from bot.use_cases.answers import Answer, closed, not_approved
+from bot.use_cases.answers import Answer, closed
 from bot.use_cases.decide import Decisions
-from bot.use_cases.objections import first_objection, is_repeat
+from bot.use_cases.who_may_decide import first_objection, is_repeat
 
 
 async def approve_all(
@@ -24,27 +24,14 @@ async def approve_all(
     *,
     press: Press = UNNAMED,
 ) -> Answer:
-    """Approve what may still be approved together of the calls that a button's question named, and nothing else.
-
-    Args:
-        decisions: Records them.
-        state: The record.
-        user: Who approves.
-        part: The message with the button.
-        named: The actions that the question named when the button was drawn.
-        press: As in `Decisions.decide`.
-
-    Raises:
-        PersonUnknownError: when Slack does not say who they are.
-        StoreUnavailableError: when Redis did not answer in time.
-    """
+    """Approve what may still be approved together of the calls that a button's question named, and nothing else."""
     here = state.calls_on(part)
     # What a colleague proposed when the question was drawn may be withdrawn by now: the person was told that it is left out.
     meant = [index for index in here if index in named]
     if not meant:
         return Answer(False, in_answer.NOT_SHOWN_HERE, why="outdated")
     answer = await _decide_all(decisions, state, user, meant, ApproveDecision(), press)
-    apart = not_approved(state, here)
+    apart = in_answer.not_approved(left) if (left := with_proposal(state, here)) else ""
     return replace(answer, sentence=f"{answer.sentence} {apart}".strip())
 
 
@@ -57,14 +44,7 @@ async def approve_reviewed(
     note: str | None,
     press: Press,
 ) -> Answer:
-    """Approve what the end of a review named, if this person was shown all of it and it may still be approved so.
-
-    A note goes with each of these calls.
-
-    Raises:
-        PersonUnknownError: when Slack does not say who they are.
-        StoreUnavailableError: when Redis did not answer in time.
-    """
+    """Approve what the end of a review named, with a note, if this person was shown all of it and it may still be approved so."""
     meant = reviewed(state, named, user)
     left = [index for index in named if index not in meant and state.is_open_at(index)]
     gone = [index for index in named if not state.is_open_at(index)]
@@ -85,12 +65,7 @@ async def reject_all(
     message: str | None = None,
     press: Press = UNNAMED,
 ) -> Answer:
-    """Reject what is open of the calls that a place asks about and has shown.
-
-    Raises:
-        PersonUnknownError: when Slack does not say who they are.
-        StoreUnavailableError: when Redis did not answer in time.
-    """
+    """Reject what is open of the calls that a place asks about and has shown."""
     posted = state.posted_calls(place)
     return await _decide_all(decisions, state, user, posted, RejectDecision(message=message), press)
 

@@ -22,6 +22,7 @@ from bot.domain.errors import (
     StoreUnavailableError,
     VotersUnknownError,
 )
+from bot.domain.mentions import mention
 from bot.domain.question import question
 from bot.domain.seal import CLOCKS_DIFFER
 from bot.domain.standing import StandingTerms
@@ -36,10 +37,15 @@ from bot.store.commits import ATTEMPTS
 from bot.store.reading import as_admitted
 from bot.store.records import ApprovalStore
 from bot.text.set_apart import plain_name
-from bot.use_cases.answers import Answer, closed, left_out, proposed, so_far, uncounted
-from bot.use_cases.objections import first_objection, masked_objection
+from bot.use_cases.answers import Answer, closed, left_out, proposed, so_far
 from bot.use_cases.propose import Opening, Proposals
-from bot.use_cases.who_may_decide import VOTER_FRESH_FOR, Judge, look_up_until
+from bot.use_cases.who_may_decide import (
+    VOTER_FRESH_FOR,
+    Judge,
+    first_objection,
+    look_up_until,
+    masked_objection,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -69,21 +75,9 @@ class Decisions:
         standing: StandingTerms | None = None,
         press: Press = UNNAMED,
     ) -> Answer:
-        """Record one person's decisions on those actions of a record that they may decide.
+        """Record one person's decisions of one type on those actions of a record that they may decide.
 
-        Args:
-            state: The record.
-            user: Who decides.
-            decisions: The decision on each action, by its index. All are of one type.
-            typed: The value that they typed to approve an action of high risk.
-            note: What they write beside an approval.
-            changes: What they want changed, where they reject for that.
-            standing: Which later calls an approval approves as well.
-            press: What was pressed, and what it asked: a second delivery of it changes nothing.
-
-        Raises:
-            PersonUnknownError: when Slack does not say who they are.
-            StoreUnavailableError: when Redis did not answer in time.
+        `typed` is the value that they typed for an action of high risk, `changes` what they want changed where they reject for that.
         """
         kind, until = next(iter(decisions.values())).type, look_up_until()
         with span_about(state, "assent.click", decision=kind, actions=len(decisions)) as span:
@@ -95,12 +89,12 @@ class Decisions:
                 for index, decision in meant.items()
             }
             answer = (
-                _not_theirs(state, user, kind, refused, is_all=not meant)
+                (_not_theirs(state, user, kind, refused, is_all=not meant) if refused else None)
                 or await self._objection(state, user, meant, typed, standing, until)
                 or await self._edited(state, user, meant, press, until)
                 or await self._cast(state, user, ballots, press, until, standing=standing, refused=refused)
             )
-            span.note(outcome=_outcome(answer))
+            span.note(outcome="recorded" if answer.recorded else answer.why)
         return answer
 
     async def agree(
@@ -113,20 +107,7 @@ class Decisions:
         typed: str = "",
         press: Press = UNNAMED,
     ) -> Answer:
-        """Record that one person agrees with a proposal.
-
-        Args:
-            state: The record.
-            user: Who agrees.
-            index: The index of the action.
-            name: The name of the proposal that they saw.
-            typed: The value of the proposal, as they typed it.
-            press: As in `decide`.
-
-        Raises:
-            PersonUnknownError: when Slack does not say who they are.
-            StoreUnavailableError: when Redis did not answer in time.
-        """
+        """Record that one person agrees with the proposal of this name, and typed this value of it."""
         until, proposal = look_up_until(), state.proposals.get(index)
         with span_about(state, "assent.click", decision="agree", actions=1) as span:
             if not state.is_open_at(index):
@@ -144,7 +125,7 @@ class Decisions:
                     answer = Answer(False, in_answer.value_needed(index + 1))
                 else:
                     answer = await self._cast(state, user, {index: ballot}, press, until)
-            span.note(outcome=_outcome(answer))
+            span.note(outcome="recorded" if answer.recorded else answer.why)
         return answer
 
     async def why_no_edit(self, state: Approval, index: int, decision: EditDecision, author: str) -> str:
@@ -252,23 +233,13 @@ class Decisions:
     ) -> Answer:
         """Record ballots of one person who may cast them, and give the answer.
 
-        Args:
-            state: The record as it was judged.
-            user: Who decides.
-            ballots: What they decide, by the index of the action.
-            press: As in `decide`.
-            until: When Slack must have answered, by the clock of the event loop.
-            standing: Which later calls an approval approves as well.
-            refused: Why they may not decide other actions.
+        `refused` says why they may not decide other actions.
         """
         if self.store.seal and datetime.now(UTC) > state.deadline + CLOCKS_DIFFER:
             # Redis would take it if somebody wrote a later deadline there. What was read may be from before an extension.
             return Answer(False, " ".join(in_answer.already_ended(index, "expired") for index in ballots))
         if await self._is_refusal_lost(state, ballots):
             return Answer(False, in_answer.REFUSAL_LOST, why="outdated")
-        for index, ballot in ballots.items():
-            if ballot.changes:
-                await self.store.note_changes(state, index)
         given = self._given(state, user, ballots, press, standing)
         try:
             outcomes, gone = await self._commit(state, given, until)
@@ -292,7 +263,7 @@ class Decisions:
         state: Approval,
         given: Cast,
         outcomes: Mapping[int, Outcome],
-        gone: Iterable[str],
+        gone: frozenset[str],
         refused: Mapping[int, str],
     ) -> Answer:
         """Say what became of the ballots, where the card does not show it."""
@@ -305,7 +276,9 @@ class Decisions:
         if not lost and not any(ballot.terms.needs_votes for ballot in given.ballots.values()):
             return Answer(True, said, not_theirs=not_theirs)
         newest = await self.store.admitted(state.id) or state
-        sentences = [closed(newest, lost), so_far(newest, given.user, outcomes), uncounted(gone), said]
+        sentences = [closed(newest, lost), so_far(newest, given.user, outcomes), said]
+        if gone:
+            sentences.insert(2, in_answer.uncounted([mention(person) for person in sorted(gone)]))
         is_recorded = len(lost) < len(outcomes)
         return Answer(is_recorded, " ".join(filter(None, sentences)), why="outdated", not_theirs=not_theirs)
 
@@ -371,9 +344,9 @@ class Decisions:
     async def _commit(
         self, state: Approval, given: Cast, until: float
     ) -> tuple[dict[int, Outcome], frozenset[str]]:
-        """Record ballots of one person. Also give the other people whose votes were removed.
+        """Record ballots of one person.
 
-        Whenever somebody else has changed the record meanwhile, all of it is judged again by what is there then.
+        Also give the other people whose votes were removed. What somebody else changes meanwhile is judged again.
         """
         at = datetime.now(UTC)
         judged = await self._judged(state, given, until)
@@ -387,7 +360,7 @@ class Decisions:
                     within = ends - asyncio.get_running_loop().time()
                     left = await self.store.commit(state, change, within=within)
                     if left is None:
-                        return outcomes, _removed(state, judged.refused)
+                        return outcomes, _removed(state, judged.refused) if judged.refused else frozenset()
                     newest = as_admitted(left) or state
                     if newest.version == state.version:
                         # Nobody has changed it: it is too late by the clock of Redis.
@@ -420,11 +393,7 @@ class Decisions:
             turn.release()
 
     def _signed(self, state: Approval, given: Cast, change: Change | None, at: datetime) -> Change | None:
-        """Give a change with what these ballots say, signed, if this bot has a key and the change decides something.
-
-        Raises:
-            KeyUnfitError: when the key is not valid now.
-        """
+        """Give a change with what these ballots say, signed, if this bot has a key and the change decides something."""
         signing = self.store.signing
         if signing is None or change is None or not change.entries:
             return change
@@ -439,11 +408,7 @@ class Decisions:
         return change.signed(given.token, statement)
 
     async def _judged(self, state: Approval, given: Cast, until: float) -> Cast:
-        """Name those who agreed before and may not decide any more, when one more vote would make the decision final.
-
-        Raises:
-            VotersUnknownError: when Slack does not say.
-        """
+        """Name those who agreed before and may not decide any more, when one more vote would make the decision final."""
         deciding = [
             (index, vote)
             for index, ballot in given.ballots.items()
@@ -481,8 +446,6 @@ def _not_theirs(
     state: Approval, user: str, kind: str, refused: Mapping[int, str], *, is_all: bool
 ) -> Answer | None:
     """Log which actions a person may not decide. When that is all of them, give the answer."""
-    if not refused:
-        return None
     reasons = " ".join(dict.fromkeys(refused.values()))
     actions = [{"index": index, "decision": kind} for index in refused]
     logger.info(
@@ -499,10 +462,6 @@ def _log_decided(state: Approval, given: Cast, outcomes: Mapping[int, Outcome]) 
         decisions_of(kind, outcome).inc()
         actions.append({"index": index, "decision": kind, "outcome": outcome})
     logger.info("click.decided", extra={"interrupt_id": state.id, "user": given.user, "actions": actions})
-
-
-def _outcome(answer: Answer) -> str:
-    return "recorded" if answer.recorded else answer.why
 
 
 def _removed(state: Approval, refused: Mapping[int, frozenset[str]]) -> frozenset[str]:

@@ -1,14 +1,13 @@
 """Finds what waits for a person, and what they asked for and decided. Every request is judged as a click on it would be."""
 
 import logging
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from agent_adapter.errors import InvalidRequestError
 from bot.domain.approval import Approval
-from bot.domain.home import HomePage, Look, Row
 from bot.domain.votes import Ballot
-from bot.domain.waiting import Spot, circle_of, circle_of_proposal
+from bot.domain.waiting import HomePage, Look, Row, circle_of, circle_of_proposal
 from bot.slack.directory import Directory
 from bot.store.records import ApprovalStore
 from bot.use_cases.standing import StandingApprovals
@@ -25,21 +24,6 @@ MOST_READ = 200
 _DECISIONS = ("approve", "respond", "edit", "reject")
 
 
-@dataclass
-class _Search:
-    """What was met on the way through the list."""
-
-    entries: list[str]
-    read: int = 0
-    after: Spot | None = None
-    """The last entry that was looked at."""
-    is_over: bool = False
-
-    @property
-    def is_long(self) -> bool:
-        return self.read >= MOST_READ
-
-
 @dataclass(frozen=True, slots=True)
 class Home:
     """Finds the requests of one person."""
@@ -50,26 +34,21 @@ class Home:
     standing: StandingApprovals
 
     async def page(self, user: str, look: Look) -> HomePage:
-        """Give the page that a person looks at.
-
-        Raises:
-            PersonUnknownError, SlackError: when Slack does not say who they are.
-            ServerUnreachableError: when Redis does not answer.
-        """
-        match look.section:
-            case "waiting":
-                return await self._waiting(user, look, await self._entries(user))
-            case "standing":
-                return _of_standing(look, await self.standing.revocable(user))
-            case section:
-                return await self._mine_of(look, await self.store.mine(section, user))
+        """Give the page that a person looks at."""
+        if look.section == "waiting":
+            return await self._waiting(user, look)
+        if look.section == "standing":
+            given = (await self.standing.revocable(user))[look.first :]
+            rows = [Row(state, (index,)) for state, index in given[:ROWS]]
+            return HomePage(look, rows, _further(look, len(given)))
+        ids = (await self.store.mine(look.section, user))[look.first :]
+        # The entry of a record that is gone leads nowhere.
+        found = [await self._readable(interrupt_id) for interrupt_id in ids[:ROWS]]
+        rows = [Row(state, tuple(range(len(state.actions)))) for state in found if state]
+        return HomePage(look, rows, _further(look, len(ids)))
 
     async def concerned(self, interrupt_id: str, people: Collection[str]) -> set[str]:
-        """Name those of some people on whose lists a request may be: it was asked for them, or they may decide about it.
-
-        Raises:
-            ServerUnreachableError, SlackError: when Redis or Slack does not answer.
-        """
+        """Name those of some people on whose lists a request may be: it was asked for them, or they may decide about it."""
         state = await self._readable(interrupt_id) if people else None
         if state is None:
             return set()
@@ -79,50 +58,30 @@ class Home:
             found |= await self.directory.members(*(("channel", entry) if entry[0] in "CGD" else (entry, "")))
         return found & {*people}
 
-    async def _mine_of(self, look: Look, ids: list[str]) -> HomePage:
-        ids = ids[look.first :]
-        # The entry of a record that is gone leads nowhere.
-        found = [await self._readable(interrupt_id) for interrupt_id in ids[:ROWS]]
-        rows = [Row(state, tuple(range(len(state.actions)))) for state in found if state]
-        return HomePage(look, rows, _further(look, len(ids)))
-
-    async def _waiting(self, user: str, look: Look, entries: list[str]) -> HomePage:
-        search = _Search(entries, after=look.after)
-        rows: list[Row] = []
-        last = look.after
-        end: Spot | None = None
-        async for spot, state, mine in self._asked(search, user):
-            if mine and len(rows) == ROWS:
-                end = last
-                break
-            if mine:
-                rows.append(Row(state, mine))
-            last = spot
-        else:
-            end = None if search.is_over else search.after
-        return HomePage(look, rows, replace(look, after=end) if end else None)
-
-    async def _asked(
-        self, search: _Search, user: str
-    ) -> AsyncIterator[tuple[Spot, Approval, tuple[int, ...]]]:
-        """Give the open requests of the person's lists, in order, each with the actions that it waits for. Forget what has ended."""
-        while not search.is_long:
-            spots = await self.store.waiting(search.entries, after=search.after, limit=AT_ONCE)
+    async def _waiting(self, user: str, look: Look) -> HomePage:
+        """Give the open requests that wait for a person. Forget those of their lists that have ended."""
+        entries, rows, after = await self._entries(user), list[Row](), look.after
+        for _ in range(MOST_READ // AT_ONCE):
+            spots = await self.store.waiting(entries, after=after, limit=AT_ONCE)
             stale = []
             for spot in spots:
-                search.after, search.read = spot, search.read + 1
                 state = await self._readable(spot.interrupt_id)
-                if state and state.is_open:
-                    still = [index for index in range(len(state.actions)) if state.is_open_at(index)]
-                    mine = [index for index in still if await self._waits_for(state, user, index)]
-                    yield spot, state, tuple(mine)
-                elif state is None or state.status != "pending":
+                if state is None or state.status != "pending":
                     stale.append(spot.interrupt_id)
+                elif mine := await self._open_for(state, user):
+                    if len(rows) == ROWS:
+                        return HomePage(look, rows, replace(look, after=after))
+                    rows.append(Row(state, mine))
+                after = spot
             if stale:
-                await self.store.drop_stale(search.entries, stale)
+                await self.store.drop_stale(entries, stale)
             if len(spots) < AT_ONCE:
-                search.is_over = True
-                return
+                return HomePage(look, rows)
+        return HomePage(look, rows, replace(look, after=after))
+
+    async def _open_for(self, state: Approval, user: str) -> tuple[int, ...]:
+        still = [index for index in range(len(state.actions)) if state.is_open_at(index)]
+        return tuple([index for index in still if await self._waits_for(state, user, index)])
 
     async def _entries(self, user: str) -> list[str]:
         directory = self.directory
@@ -161,8 +120,3 @@ class Home:
 def _further(look: Look, left: int) -> Look | None:
     """Give the next page, if that many from here on are more than one page."""
     return replace(look, first=look.first + ROWS) if left > ROWS else None
-
-
-def _of_standing(look: Look, given: Sequence[tuple[Approval, int]]) -> HomePage:
-    rows = [Row(state, (index,)) for state, index in given][look.first :]
-    return HomePage(look, rows[:ROWS], _further(look, len(rows)))

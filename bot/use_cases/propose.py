@@ -54,18 +54,7 @@ class Proposals:
     async def meet(
         self, state: Approval, index: int, decision: EditDecision, author: str, *, until: float
     ) -> Opening | str | None:
-        """Say what an edit is by the newest rules.
-
-        Args:
-            state: The record.
-            index: Of the action.
-            decision: The edit.
-            author: Who wrote it.
-            until: When Slack has to have answered, by the clock of the loop.
-
-        Returns:
-            `None` where the rule is the same, so nothing changes; a sentence where it cannot be; else what it opens.
-        """
+        """Say what an edit is by the newest rules: `None` where the rule is the same, a sentence where it cannot be, else what it opens."""
         policy, admitted = self.policies(), state.admission.terms[index]
         interrupt = state.interrupt
         asked = interrupt.request.action_requests[index]

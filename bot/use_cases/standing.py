@@ -39,11 +39,7 @@ class StandingApprovals:
     judge: Judge
 
     async def matching(self, state: Published, admission: Admission) -> list[StandingMatch]:
-        """Give the actions of a new record that standing approvals answer. In doubt, none.
-
-        Raises:
-            ServerUnreachableError: when Redis does not answer.
-        """
+        """Give the actions of a new record that standing approvals answer. In doubt, none."""
         asked = state.admitted(admission)
         if not any(action.standing for action in await offload(state, attrgetter("actions"), asked)):
             return []
@@ -79,12 +75,7 @@ class StandingApprovals:
             return False
 
     async def revoke(self, state: Approval, user: str, index: int) -> Answer:
-        """End the standing approval that was given with an action.
-
-        Raises:
-            PersonUnknownError: when Slack does not say who they are.
-            StoreUnavailableError: when Redis did not answer in time.
-        """
+        """End the standing approval that was given with an action."""
         approval = state.standing.get(index)
         if approval is None or not approval.is_live(state.now):
             await self.store.confirm()
@@ -97,12 +88,7 @@ class StandingApprovals:
         return Answer(outcome == "ended", "" if outcome == "ended" else in_answer.STANDING_ENDED)
 
     async def revocable(self, user: str) -> list[Given]:
-        """List the active standing approvals that this person may revoke.
-
-        Raises:
-            PersonUnknownError: when Slack does not say who they are.
-            ServerUnreachableError: when Redis does not answer.
-        """
+        """List the active standing approvals that this person may revoke."""
         store = self.store
         found = []
         try:

@@ -1,20 +1,28 @@
-"""Who may decide: people are looked up in Slack and judged by the terms that were fixed at admission. In doubt, the answer is no."""
+"""Who may decide, and what speaks against a decision by anybody: it is decided, was not read, or its value was not typed.
+
+People are looked up in Slack and judged by the terms that were fixed at admission. In doubt, the answer is no.
+"""
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
+from agent_adapter.contract.hitl import Decision, EditDecision
+from bot.domain.action import Action
 from bot.domain.admission import Terms
 from bot.domain.approval import Approval
 from bot.domain.errors import PersonUnknownError, SlackError
+from bot.domain.masking import masked_change
 from bot.domain.mentions import approver_names, mention
 from bot.domain.person import Person, is_on_call
 from bot.domain.votes import Ballot
 from bot.sentences import in_answer
 from bot.sentences.words import Outsider
 from bot.slack.directory import Directory
+from bot.text.literal import clip, one_line
+from bot.use_cases.answers import closed
 
 logger = logging.getLogger(__name__)
 
@@ -49,15 +57,9 @@ class Judge:
         until: float | None = None,
         within: float = inf,
     ) -> dict[int, Verdict]:
-        """Say for each of these actions whether this person may decide this way, by the terms fixed at admission.
+        """Say for each of these actions whether this person may decide this way.
 
-        Args:
-            state: The record.
-            user: Who decides.
-            indices: The indices of the actions.
-            decision: The type of the decision.
-            until: When Slack must have answered, by the clock of the event loop.
-            within: How many seconds old an answer of Slack can be.
+        Slack answers by `until`, not more than `within` seconds ago.
         """
         verdicts = {}
         for index in indices:
@@ -155,17 +157,7 @@ def may_decide(
     decision: str,
     thread_author: str | None = None,
 ) -> Verdict:
-    """Say whether a person may decide an action, by the terms that were fixed when it was admitted.
-
-    Args:
-        person: Who clicked, as Slack describes them.
-        matching: The entries of the approver list that they match.
-        terms: Of the action.
-        team: The workspace that the bot is installed in.
-        requested_by: The person for whom the agent acts.
-        decision: What they want to decide.
-        thread_author: The person who started the thread that the run came from.
-    """
+    """Say whether a person may decide an action, by its terms and the entries of its approver list that they match."""
     named = person.id in matching
     if person.is_deactivated:
         return Verdict(False, in_answer.DEACTIVATED)
@@ -193,3 +185,50 @@ def _outside(person: Person, team: str) -> Outsider | None:
     if person.is_guest:
         return "guest"
     return None
+
+
+# --- What speaks against a decision, whoever makes it --------------------------------------------------------------
+
+
+def first_objection(state: Approval, user: str, decisions: Mapping[int, Decision], *, typed: str = "") -> str:
+    """Say why one of these decisions cannot be recorded now; empty when all can be."""
+    for index, decision in decisions.items():
+        action = state.actions[index]
+        if action.recorded or not state.is_open:
+            return closed(state, [index]) if not is_repeat(action, user, decision) else ""
+        if not action.allows(decision.type):
+            return in_answer.decision_not_offered(decision.type, action.config.allowed_decisions)
+        if getattr(decision, "always", False):
+            if not action.config.allow_always:
+                return in_answer.only_this_call(index + 1)
+            if decision.type == "approve" and not action.allows_for_run:
+                return in_answer.proposed_otherwise(index + 1)
+        if decision.type not in {"approve", "edit"}:
+            continue
+        if action.pages and not _has_read(state, action, user, decision):
+            return in_answer.read_first(index + 1)
+        if action.is_high_risk and not action.as_decided(decision).to_type.is_typed(typed):
+            return in_answer.value_needed(index + 1)
+    return ""
+
+
+def _has_read(state: Approval, action: Action, user: str, decision: Decision) -> bool:
+    """Whether a person was shown all of a call: as it was asked, or as an edit that they agree with would run it."""
+    if state.has_read(action, user):
+        return True
+    found = action.voted(decision) if isinstance(decision, EditDecision) else None
+    return found is not None and state.has_read_written(action.index, found, user)
+
+
+def masked_objection(state: Approval, index: int, decision: EditDecision) -> str:
+    """Say that an edit changes a masked value; empty when it does not."""
+    action = state.actions[index]
+    name = masked_change(action.request.args, decision.edited_action.args, action.terms.masked)
+    return "" if name is None else in_answer.masked_values(clip(one_line(name), 80))
+
+
+def is_repeat(action: Action, user: str, decision: Decision) -> bool:
+    recorded = action.recorded
+    if recorded is None or recorded.decision != decision:
+        return False
+    return user in (recorded.agreed_by or (recorded.decided_by,))

@@ -174,35 +174,6 @@ async def test_people_who_may_decide_are_called_once_and_again_only_by_a_reminde
     assert await called(slack) == {"U0DANA": 1, "U0ERIK": 2, "S0OPS": 2}
 
 
-ELSEWHERE = """\
-rules:
-  - {match: {tool: pay}, channel: C0FINANCE, approvers: [U0MIRA]}
-  - {match: {tool: ask}, channel: U0ERIK, approvers: [U0ERIK]}
-"""
-
-
-async def test_an_end_is_shown_in_every_place_and_no_button_is_left(start, slack, client, mira):
-    """In two channels, one of them with a card of several messages, and in a direct message; what was decided stands."""
-    await start(rules=ELSEWHERE)
-    many = [an_action("mail", {"to": "x" * 2_000 + str(n), "n": n}) for n in range(8)]
-    batch = asking(an_action("pay"), an_action("ask"), *many, an_action("pay", {"to": "bo"}))
-    interrupt_id = await client.publish(client.interrupt(batch))
-    await mira.press_one(await card_in(slack, "C0FINANCE"), "approve:0")
-    await mira.card("1 of 2 open")
-    await client.withdraw(interrupt_id, "not needed")
-
-    for channel in ("C0APPROVALS", "C0FINANCE", "D0ERIK"):
-        await card_in(slack, channel, "withdrawn by `")
-    assert "*Approved, not run*" in words((await card_in(slack, "C0FINANCE"))["blocks"])
-
-    async def no_buttons():
-        drawn = [message for message in await slack.messages() if message["user"] == "U0BOT"]
-        found = [e for m in drawn for b in m["blocks"] if b["type"] == "actions" for e in b["elements"]]
-        return all(element.get("text", {}).get("text") == "Details" for element in found)
-
-    await eventually(no_buttons)
-
-
 # --- Silence -----------------------------------------------------------------------------------------------------------
 
 HEARD = "[U0DANA, S0OPS]"

@@ -150,7 +150,7 @@ async def test_nothing_that_anybody_writes_can_be_read_in_redis(watch, client, d
         a_call("pay", "second", amount=4), run="run-1", context=Context(requested_by="U0NOOR")
     )
     await client.publish(again)
-    await dana.press(await dana.card("2nd proposal"), "approve:0")
+    await dana.press(await dana.card("second"), "approve:0")
     await client.wait(again.id)
     with pytest.raises(ValueError, match=MARK):
         async with client.resuming(again.id, interrupt=again):

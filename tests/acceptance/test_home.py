@@ -149,20 +149,6 @@ async def test_what_waits_for_a_group_or_a_channel_stands_on_the_tab_of_its_memb
     assert view["callback_id"] == "notice"
 
 
-async def test_a_click_on_what_somebody_else_decided_meanwhile_says_so(ask, home, dana, erik, monkeypatch):
-    """A tab is a moment old, or older where Slack did not take a new one. It decides nothing twice."""
-    monkeypatch.setattr("bot.jobs.home_tabs.EVERY", 60)
-    asking = await ask(an_action("deploy"))
-    tab = await home("U0DANA")
-    await erik.press(await erik.card(), "approve:0")
-    await asking
-
-    view = await tab.opened("review:0")
-
-    assert "*Approved* by <@U0ERIK>" in words(view["blocks"])
-    assert not any(name.startswith("approve") for name in buttons(view))
-
-
 async def test_a_burst_writes_each_open_tab_once_and_within_slacks_limits(ask, home, bot, redis, monkeypatch):
     """Whatever agents ask: the others wait for a turn, and a tab that was opened more than a day ago is left alone."""
     monkeypatch.setattr("bot.slack.pacing.PUBLISHES", Limit(1, 60_000))

@@ -7,8 +7,8 @@ import pytest
 
 from agent_adapter import Context, Outcome
 from agent_adapter.integrations import functions
-from agent_adapter.redis import reports
 from bot.jobs import deadlines
+from bot.sentences import in_text
 from tests.conftest import an_agent
 from tests.support.builders import an_action, an_interrupt, review
 from tests.support.faults import eventually
@@ -59,35 +59,20 @@ async def test_who_approved_a_call_that_failed_is_called_and_reads_why(bot, star
 
 
 @pytest.mark.usefixtures("bot")
-async def test_a_run_does_not_wait_for_its_report(dana, client, monkeypatch):
-    """Redis does not take it, and the function's result is returned all the same."""
-    monkeypatch.setattr(reports, "WITHIN", 0.1)
-    monkeypatch.setattr(client._reports, "_report", lambda *_, **__: asyncio.sleep(60))
-    calling = asyncio.create_task(functions.run(pay, {"amount": 5}, approvals=client))
-    await dana.press(await dana.card("amount"), "approve:0")
-
-    assert await asyncio.wait_for(calling, 60) == "paid 5 as tr_1"
-    assert not title_of(await dana.card("the agent has resumed")).endswith("done")
-
-
-@pytest.mark.usefixtures("bot")
 async def test_many_reports_at_once_make_one_message_without_a_masked_value_of_any_call(dana, client):
     """Neither card nor thread nor notification has it, however it is spelled."""
     login = an_action("login", {"token": "sk-Ab12/34=x"})
     asking = review(client, login, *(an_action("pay", {"amount": n}) for n in range(3)))
     await dana.press(await dana.card("login"), "approve_all:0")
     resume = await asking
-    results = [
-        "https://bank.example/?t=sk-Ab12%2F34%3Dx",
-        *(f"result {n} for sk-Ab12/34=x" for n in range(3)),
-    ]
+    said = [Outcome.done(f"https://bank.example/?t=sk-Ab12%2F34%3Dx&n={n}") for n in range(4)]
     await asyncio.gather(
-        *(client.report(resume.interrupt_id, index, Outcome.done(said)) for index, said in enumerate(results))
+        *(client.report(resume.interrupt_id, index, each) for index, each in enumerate(said))
     )
 
     async def all_are_told():
-        said, _ = await in_thread(dana, ", done")
-        return all(f"result {n} for ••••" in words(said["blocks"]) for n in range(3))
+        found, _ = await in_thread(dana, ", done")
+        return words(found["blocks"]).count(in_text.KEPT_OFF) == 4
 
     await eventually(all_are_told)
     assert "Ab12" not in str(await dana.slack.messages("C0APPROVALS"))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent_adapter import Context, InterruptRefusedError
+from agent_adapter import Context
 from tests.conftest import an_agent
 from tests.support.builders import an_action, review
 from tests.support.http_api import a_key, speaking
@@ -18,16 +18,6 @@ agents:
   billing: {requester: agent}
 """
 MIRA = Context(requested_by="U0MIRA")
-
-
-@pytest.mark.usefixtures("bot")
-async def test_an_agent_for_whom_nobody_vouches_names_no_requester(redis_url):
-    """Leaving the name out lets nobody approve their own request, and neither does naming somebody else."""
-    async with an_agent(redis_url, "rogue") as client:
-        for named in (None, "U0ERIK"):
-            with pytest.raises(InterruptRefusedError, match="--may-name-requesters") as refused:
-                await review(client, context=Context(requested_by=named))
-            assert refused.value.code == "requester"
 
 
 async def test_a_key_vouches_for_whom_its_holder_names_and_they_may_reject_only(bot, redis_url, dana, erik):

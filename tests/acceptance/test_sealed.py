@@ -33,7 +33,7 @@ async def test_a_request_whose_terms_somebody_changed_is_refused(start_bot, clie
     # As in a bot that has not read the record before.
     bot.store.forget_remembered()
 
-    await redis.hset(KEYS.card(interrupt_id), "approvers", "U0DANA U0ERIK U0NOOR")
+    await redis.hset(KEYS.card(interrupt_id), "approvers", '["U0DANA","U0ERIK","U0NOOR"]')
     await dana.press(card, "reject:0")
 
     await dana.notice(in_answer.CHANGED)

@@ -31,13 +31,13 @@ async def bot(start_bot):
     return await start_bot(sweep_seconds=0.1)
 
 
-async def damaged(redis: Redis, interrupt_id: str, field: str = "claim:0") -> None:
+async def damaged(redis: Redis, interrupt_id: str, field: str = "mark:claimed:0") -> None:
     """Change a record by hand, which nobody should, and have its card drawn."""
     await redis.hset(f"{{assent}}:card:{interrupt_id}", field, "nonsense")
     await redis.zadd("{assent}:undrawn", {interrupt_id: 1})
 
 
-async def repaired(redis: Redis, interrupt_id: str, field: str = "claim:0") -> None:
+async def repaired(redis: Redis, interrupt_id: str, field: str = "mark:claimed:0") -> None:
     await redis.hdel(f"{{assent}}:card:{interrupt_id}", field)
 
 

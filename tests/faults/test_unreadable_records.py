@@ -94,7 +94,7 @@ async def test_a_record_that_is_damaged_while_people_decide_closes_its_card(
 WELL_FORMED = {
     "a vote on no action": ("vote:7:U0DANA", '1 approve click {"decision": {"type": "approve"}}'),
     "a message in no place": ("part:7:0", "C0APPROVALS 1.1 open digest"),
-    "somebody who looks at no place": ("claim:7", "1 99999999999999 U0DANA"),
+    "somebody who looks at no place": ("mark:claimed:7", "1 99999999999999 U0DANA"),
     "a place of no action": ("place:0", '["C0APPROVALS", null, [7], []]'),
     "a remark on no action": ("remark:1", '{"kind": "remind", "places": [0], "actions": [7]}'),
     "a standing approval that nobody gave": ("sticky_grant:0", '{"scope": "agent", "lasts": "PT1H"}'),

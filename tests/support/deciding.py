@@ -15,7 +15,7 @@ from agent_adapter.redis.pool import freeze_meta, open_redis
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer
 from bot.domain import transitions
 from bot.domain.admission import Place
-from bot.domain.approval import Approval, Assignment
+from bot.domain.approval import CLAIMED, Approval, Assignment
 from bot.domain.audit import Facts
 from bot.domain.messages import Remark
 from bot.domain.transitions import Cast, cast
@@ -69,7 +69,7 @@ async def extend(store: ApprovalStore, state: Approval, by: timedelta) -> str:
 
 async def assign(store: ApprovalStore, state: Approval, place: int, user: str) -> str:
     """Assign a place, as somebody does who sees this record."""
-    now, seen = datetime.now(UTC), state.assignments.get(place)
+    now, seen = datetime.now(UTC), state.marks.get(CLAIMED, {}).get(place)
     to = Assignment(user, now, now + (state.places[place].assign or timedelta()))
     return await store.update(state, partial(transitions.assign, place=place, to=to, seen=seen, remark=None))
 

@@ -70,7 +70,6 @@ def is_batch(calls: Sequence[Action]) -> bool:
         and all((call.request.name, call.terms, call.config) == alike for call in calls)
         and safe_name(first.request) is not None
         and not first.is_high_risk
-        and not first.terms.again
         and not any(description_is_cut(call) or call.must_read for call in calls)
         and units("\n".join(_care(calls))) <= _WORDS
         and has_plain_names(table_of(calls))

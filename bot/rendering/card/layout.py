@@ -15,7 +15,6 @@ from bot.rendering.card.batch import ROOM as ROWS_ROOM
 from bot.rendering.card.batch import is_batch, rows_blocks
 from bot.rendering.card.folded import decided_size
 from bot.rendering.card.header import agent_blocks
-from bot.rendering.card.rows import AGAIN_SIZE
 from bot.rendering.card.votes import added_by_steps, is_mixed
 from bot.rendering.pages import measure
 
@@ -115,7 +114,7 @@ def _own_buttons(action: Action, value: str) -> int:
 def _cost(action: Action, who_decides: int) -> tuple[int, int]:
     """Bound what an action takes at any time: JSON characters and blocks."""
     (size, count), terms = call_size(action), action.terms
-    votes = _VOTES * terms.needs_votes + _SILENCE * terms.by_silence + AGAIN_SIZE * bool(terms.again)
+    votes = _VOTES * terms.needs_votes + _SILENCE * terms.by_silence
     names = _LOOK_ALIKE * bool(terms.resembles) + _MATCHED * bool(terms.matched)
     open_size = size + who_decides + votes + names
     return _LINE + max(open_size, decided_size(action) + _OUTCOME + OUTCOME_TEXT), count + 4

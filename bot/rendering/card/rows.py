@@ -1,12 +1,8 @@
-"""One action of a card: what is asked, who decides it, its buttons or what was decided, and which proposal of a call it is."""
+"""One action of a card: what is asked, who decides it, its buttons or what was decided."""
 
 from bot.domain.action import Action
-from bot.domain.admission import Again
 from bot.domain.approval import Approval
-from bot.domain.masking import scrub
-from bot.domain.mentions import approver_names
-from bot.rendering.arguments import change_lines
-from bot.rendering.blocks import Block, context, literal_within
+from bot.rendering.blocks import Block, context
 from bot.rendering.buttons import button_blocks, value_of
 from bot.rendering.calls import call_blocks, safe_name
 from bot.rendering.card.folded import NOTHING, folded_blocks
@@ -16,17 +12,12 @@ from bot.rendering.subject import held_by_title, named_by, subject
 from bot.sentences import on_action
 from bot.text.literal import clip, mrkdwn, one_line
 
-_CHANGED, _CHANGED_ROOM = 1_000, 1_300
-"""The most characters of what is different in a call that is proposed again, and their JSON characters."""
-AGAIN_SIZE = 2_100
-"""Bounds the JSON characters of `again_blocks`."""
-
 
 def action_blocks(state: Approval, action: Action, *, alone: bool, has_buttons: bool) -> list[Block]:
     """Draw one action, alone on its card or not, without the text of a decision. What is decided is folded."""
     held = held_in_title(state, action) if alone else NOTHING
     if state.is_open_at(action.index):
-        blocks = [*call_blocks(action, alone=alone, held=held), *again_blocks(action)]
+        blocks = [*call_blocks(action, alone=alone, held=held)]
         if said := words_while_open(state, action):
             blocks.append(context(f"a:{action.index}:approvers", "\n".join(said)))
         return blocks + (button_blocks(action, value_of(state, [action.index])) if has_buttons else [])
@@ -73,36 +64,3 @@ def resembles_words(action: Action) -> list[str]:
 
 def _as_code(name: str, room: int) -> str:
     return mrkdwn(clip(one_line(name), room)).replace("`", "'")
-
-
-def proposed_again(before: Action, after: Action, *, link: str, was_elsewhere: bool = False) -> Again:
-    """Compare a call with the one that people sent back. What one of the two may not show is not in it.
-
-    Who did not read the one before (`was_elsewhere`) is not told its values.
-    """
-    recorded = before.recorded
-    assert recorded
-    number = before.terms.again.number + 1 if before.terms.again else 2
-    if was_elsewhere:
-        return Again(number=number, by=recorded.decided_by, link=link, was_elsewhere=True)
-    unshown = [name for each in (before.terms, after.terms) for name in (*each.masked, *each.modal_only)]
-    lines = []
-    if before.request.args != after.request.args:
-        lines = change_lines(before.request.args, after.request.args, unshown)
-    secrets = (*before.secrets, *after.secrets)
-    changed = clip(scrub("\n".join(lines), secrets), _CHANGED)
-    return Again(number=number, by=recorded.decided_by, link=link, changed=changed)
-
-
-def again_blocks(action: Action) -> list[Block]:
-    """Say which proposal of a call this is, with a link to the one before, and what is different."""
-    if (found := action.terms.again) is None:
-        return []
-    person = approver_names([found.by], at_most=1, named_only=action.terms.named_only)
-    difference = on_action.WHAT_IS_DIFFERENT if found.changed else on_action.SAME_ARGUMENTS
-    difference = on_action.OTHERS_READ_IT if found.was_elsewhere else difference
-    words = on_action.proposed_again(found.number, person, found.link, difference)
-    blocks = [context(f"a:{action.index}:again", words)]
-    if found.changed:
-        blocks.append(literal_within(f"a:{action.index}:changed", found.changed, _CHANGED_ROOM))
-    return blocks

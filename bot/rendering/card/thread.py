@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from agent_adapter.contract.hitl import RejectDecision
+from agent_adapter.contract.outcome import Outcome
 from agent_adapter.contract.record import EXPIRED
 from bot.domain.action import Action
 from bot.domain.admission import Place, Told
@@ -16,7 +17,6 @@ from bot.domain.approval import Approval
 from bot.domain.masking import scrub
 from bot.domain.mentions import mention
 from bot.domain.messages import Remark
-from bot.domain.outcomes import secrets_in, without_secrets
 from bot.domain.standing import StandingApproval
 from bot.rendering.arguments import argument_lines
 from bot.rendering.blocks import (
@@ -38,7 +38,7 @@ from bot.rendering.calls import safe_name
 from bot.rendering.card.title import alarm, alarm_text, failed_in, long_title, run_suffix, title
 from bot.rendering.card.votes import not_run_words
 from bot.rendering.subject import subject, subject_of, tool_of
-from bot.sentences import in_thread, on_card, on_outcome, words
+from bot.sentences import in_text, in_thread, on_card, on_outcome, words
 from bot.text.literal import clip, one_line, visible, without_marks
 from bot.text.set_apart import mrkdwn_line
 
@@ -180,7 +180,7 @@ def ran_blocks(state: Approval, place: Place) -> list[Block]:
     if not reported:
         return []
     (index, *_) = failed or reported
-    shown, cut = _shown(state, index, secrets_in(state), is_brief=True)
+    shown, cut = _shown(state, index, state.secrets, is_brief=True)
     which = on_outcome.failed(failed) if len(place.actions) > 1 else ""
     says, about = on_outcome.says(which, cut), subject(state.actions[index]) if which else ""
     head = [context("ran", says)] if says else []
@@ -217,7 +217,7 @@ def thread_text(state: Approval, place: Place) -> str:
 
 def thread_blocks(state: Approval, place: Place) -> list[Block]:
     """Draw what is wrong, then what became of every call, those that failed first. There is one such message, and it is edited."""
-    wrong, secrets, is_one = wrong_in(state, place), secrets_in(state), len(place.actions) == 1
+    wrong, secrets, is_one = wrong_in(state, place), state.secrets, len(place.actions) == 1
     alarmed = alarm_text(state, place) if wrong else ""
     blocks = [section("ran", on_outcome.became(_news(state, place), _called(state, place), alarmed))]
     if wrong or is_one:
@@ -263,13 +263,13 @@ def _error_line(state: Approval, wrong: Sequence[int], secrets: Sequence[str]) -
     """Give the first line of the first error, or of why the run did not go on: the agent's words."""
     failed = [state.outcomes[index].outcome for index in wrong if index in state.outcomes]
     reason = state.stalled if wrong and not state.claim_has_lapsed else None
-    text = without_secrets(failed[0], secrets) if failed else scrub(reason or "", secrets)
+    text = _words_of(failed[0], secrets) if failed else scrub(reason or "", secrets)
     lines = [found.strip() for found in text.splitlines()]
     return clip(visible(next(filter(None, lines), "")), _LINE)
 
 
 def outcome_blocks(state: Approval, index: int) -> list[Block]:
-    return _blocks(state, index, secrets_in(state), 3_000) if index in state.outcomes else []
+    return _blocks(state, index, state.secrets, 3_000) if index in state.outcomes else []
 
 
 def reported_in(state: Approval, place: Place) -> list[int]:
@@ -309,12 +309,17 @@ def _words(index: int, about: str, text: str, room: int) -> list[Block]:
     return [literal_within(f"ran:{index}:text", text, room + json_size(head), draw)] if head or text else []
 
 
+def _words_of(outcome: Outcome, secrets: Sequence[str]) -> str:
+    """Give the agent's words about a call. An error repeats what was sent, and a masked value has many spellings."""
+    return in_text.KEPT_OFF if secrets and outcome.text else outcome.text
+
+
 def _shown(state: Approval, index: int, secrets: Sequence[str], *, is_brief: bool) -> tuple[str, str]:
     """Give the agent's words about a call as far as they are shown, and what is cut of them."""
     outcome = state.outcomes[index].outcome
-    text = without_secrets(outcome, secrets).strip()
+    text = _words_of(outcome, secrets).strip()
     lines = text.splitlines()
     if is_brief and outcome.status == "done" and len(lines) > 1:
         return visible(lines[0]), on_outcome.first_line(len(lines))
-    is_cut = text and outcome.length is not None
+    is_cut = text and not secrets and outcome.length is not None
     return visible(text), on_outcome.beginning(len(outcome.text), outcome.length or 0) if is_cut else ""

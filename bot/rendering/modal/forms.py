@@ -35,7 +35,6 @@ from bot.sentences import in_form, in_home, words
 from bot.text.literal import clip, units
 
 _ABOVE_INPUT = 8_000
-LISTED = 20
 _LASTS = tuple(timedelta(minutes=minutes) for minutes in (15, 30, 60, 120, 240, 480))
 _USES = (1, 2, 5, 10, 20, 50, 100)
 _USUAL = StandingTerms()
@@ -207,18 +206,6 @@ def _up_to(most: Any, offered: Sequence[Any], usual: Any) -> list[Any]:
 def _choice(name: str, label: str, options: Sequence[tuple[str, str]]) -> Block:
     drawn = [option(text, value) for value, text in options]
     return input_block(name, label, {"type": "static_select", "options": drawn, "initial_option": drawn[0]})
-
-
-def render_standing_list(given: Sequence[tuple[Approval, int]]) -> Block:
-    """Draw the list of what holds for later calls, as far as the person may revoke it."""
-    blocks: list[Block] = []
-    for number, (state, index) in enumerate(given[:LISTED]):
-        blocks += standing_row(state, index, number)
-    if not given:
-        blocks = [section("none", in_home.EMPTY["standing"])]
-    elif len(given) > LISTED:
-        blocks.append(context("more", in_home.more(len(given) - LISTED)))
-    return modal("rules", in_home.LISTS["standing"], blocks, None)
 
 
 def standing_row(state: Approval, index: int, number: int) -> list[Block]:

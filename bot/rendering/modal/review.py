@@ -24,7 +24,7 @@ from bot.rendering.buttons import REVIEW, TURN, button_blocks, value_of, value_w
 from bot.rendering.calls import asks_first, care_words, title_blocks
 from bot.rendering.card.bulk import verb_for
 from bot.rendering.card.header import blocks_above
-from bot.rendering.card.rows import again_blocks, words_while_open
+from bot.rendering.card.rows import words_while_open
 from bot.rendering.card.thread import outcome_blocks
 from bot.rendering.card.votes import outcome_line, proposal_text
 from bot.rendering.modal.questions import CONFIRM, note_input, tick
@@ -152,7 +152,6 @@ def _content(action: Action, page: int) -> list[Block]:
         if care := care_words(action):
             blocks.append(context(f"{at}:care", "\n".join(care)))
         blocks += [{**block, "block_id": f"{at}:{block['block_id']}"} for block in call_cautions(action)]
-        blocks += again_blocks(action)
     for name, lines in pages[page - 1]:
         if name != "arguments":
             blocks.append(context(f"{at}:{name}:label:{page}", in_form.SECTIONS[name]))

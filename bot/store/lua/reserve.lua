@@ -1,21 +1,19 @@
--- Count an interrupt among the open ones of its agent, unless that breaks a limit of the agent, and read what is kept about its
--- run beside it. What is not plain text there was not written by a bot, and is left out.
+-- Count an interrupt among the open ones of its agent, unless that breaks a limit of the agent, and read for
+-- whom keys of the HTTP API say that the agent acts. What is not plain text there was not written by a bot, and is left out.
 --
 -- KEYS  held     open interrupts of the agent and their bytes
 --       rate     until when the agent has used its requests of a minute
 --       vouched  for whom keys of the HTTP API say that the agent acts
---       changes of each call, …
 -- ARGV  prefix
 --       interrupt        its id, or '' to check the limits without counting
 --       size             bytes of an interrupt that is not stored yet
 --       most_pending
 --       most_per_minute  or ''
 --       most_bytes       or ''
--- Returns {'', 0, people, for each call the one to which somebody asked for changes, or ''}: no limit is broken
+-- Returns {'', 0, people}: no limit is broken
 -- | {'pending' | 'bytes', how much it would be} | {'per_minute', milliseconds to wait}
 
 local held, rate, vouched = unpack(KEYS)
-local FIRST_CALL = 4
 local prefix, interrupt, size, most_pending, most_per_minute, most_bytes = unpack(ARGV)
 local HELD_FOR = 90 * DAY
 local MINUTE = 60000
@@ -26,14 +24,11 @@ local function plain(text)
 end
 
 local function counted()
-  local people, found = {}, {}
+  local people = {}
   for _, person in ipairs(try('SMEMBERS', vouched) or {}) do
     append(people, plain(person))
   end
-  for i = FIRST_CALL, #KEYS do
-    append(found, plain(try('GET', KEYS[i])) or '')
-  end
-  return { '', 0, people, found }
+  return { '', 0, people }
 end
 
 if is_counted then

@@ -55,7 +55,7 @@ def look_at(req: dict[str, str], card: dict[str, str]) -> None:
 @pytest.mark.parametrize("text", GARBAGE.values(), ids=GARBAGE)
 def test_garbage_in_a_field_is_read_or_said(text):
     """On both sides: each kind of field alone, and as that of an action, of a place, of one that is not there, of none."""
-    for field in (
+    for field in [
         "created",
         "deadline",
         "fence",
@@ -64,7 +64,7 @@ def test_garbage_in_a_field_is_read_or_said(text):
         "withdraw",
         "outcome:x",
         "outcome:0",
-    ):
+    ]:
         look_at({**REQ, field: text}, CARD)
     for kind in sorted(ADMISSION | FACTS | WRITTEN_LATER):
         for of in ("", ":0", ":0:0", ":99", ":x"):

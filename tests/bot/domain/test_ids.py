@@ -1,8 +1,6 @@
 """Which message is which: in the bot by its kind, in Redis and in Slack by a number."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bot.domain.ids import Label, MessageId
 
@@ -23,22 +21,6 @@ def test_a_message_is_stored_as_a_number_of_its_place(text: str, message: Messag
     """Records and cards name their messages this way, so it never changes."""
     assert str(message) == text
     assert MessageId.parse(text) == message
-
-
-@given(
-    st.integers(0, 99),
-    st.one_of(
-        st.just(("card", 0)),
-        st.tuples(st.just("part"), st.integers(1, 999)),
-        st.tuples(st.just("remark"), st.integers(1, 900_000)),
-        st.tuples(st.just("standing"), st.integers(0, 10_000)),
-    ),
-)
-def test_no_two_messages_share_a_number(place: int, what: tuple[str, int]):
-    """What is read is what was written, whatever it is."""
-    message = MessageId(place, *what)
-
-    assert MessageId.parse(str(message)) == message
 
 
 def test_only_what_asks_something_is_part_of_a_card():

@@ -6,11 +6,11 @@ from datetime import timedelta
 import pytest
 
 from agent_adapter import Context
-from bot.domain.admission import Admission, Again, Place, Terms
-from bot.domain.approval import Assignment
-from bot.domain.ids import MessageId, button_value, parse_button_value
+from bot.domain.admission import Admission, Place, Terms
+from bot.domain.approval import CLAIMED, Assignment
+from bot.domain.ids import MessageId
 from bot.domain.messages import Shown
-from bot.domain.question import QUESTION_LENGTH, question
+from bot.domain.question import question
 from bot.domain.schedule import Step
 from bot.domain.standing import StandingLimits
 from tests.support.builders import a_state, a_vote, an_action, an_interrupt, edited, on_terms
@@ -29,15 +29,6 @@ def asks(state, *indices):
     return question(state, indices or (0,))
 
 
-def test_every_bot_names_what_it_asks_alike():
-    """A click may reach another replica than the one that drew the card."""
-    here = asks(a_record())
-    there = asks(a_record())
-
-    assert here == there == asks(a_record())
-    assert len(here) == QUESTION_LENGTH
-
-
 LATER = (Step(kind="escalate", after=timedelta(hours=1), actions=(0,), approvers=("U0NOOR",)),)
 
 
@@ -46,20 +37,6 @@ OTHERWISE = {
     "the order of arguments": {"args": dict(reversed(ARGS.items()))},
     "the words of the agent": {"action": {"description": "Pays the invoice"}},
     "what may be decided": {"action": {"allowed": ["approve", "reject"]}},
-    "how many people": {"quorum": 2},
-    "who decides": {"approvers": ("U0DANA", "U0MALLORY")},
-    "the risk": {"risk": "low"},
-    "what is masked": {"mask": ("to",)},
-    "what only a reading shows": {"modal_only": ("to",)},
-    "how long it may be used": {"use_within": timedelta(days=30)},
-    "the pages to be read": {"admitted": {"pages": (3, 0)}},
-    "the rules": {"admitted": {"policy_version": "of-mallory"}},
-    "the deadline's decision": {"admitted": {"on_timeout": "raise"}},
-    "for whom the agent acts": {"admitted": {"requested_by": "U0NOOR"}},
-    "who vouches for that": {"admitted": {"requester_known": True}},
-    "the place": {"admitted": {"places": (Place(channel="C0OTHER", actions=(0, 1)),)}},
-    "the layout": {"admitted": {"places": (Place(channel="C1", actions=(0, 1), parts=((0,), (1,))),)}},
-    "who is asked later": {"admitted": {"steps": LATER}},
     "the run": {"interrupt": {"run": "another"}},
     "the words above the card": {"interrupt": {"context": Context(title="Invoices")}},
 }  # fmt: skip
@@ -81,7 +58,7 @@ OTHER = {
     "approvers": ("U0MALLORY",), "decisions": ("approve",), "quorum": 3, "reject_quorum": 3, "risk": "high",
     "type": "to", "title": "Pay {to}", "mask": ("to",), "mask_random": ("to",), "mask_key": "k", "modal_only": ("to",),
     "headline": ("to",), "reject_reasons": ("no",), "use_within": timedelta(days=30),
-    "standing": StandingLimits(), "again": Again(number=2, by="U0ERIK"), "resembles": "pay", "matched": "*", "rule": "r",
+    "standing": StandingLimits(), "resembles": "pay", "matched": "*", "rule": "r",
     "policy_version": "2", "pages": (1, 1), "on_timeout": "raise", "requested_by": "U0NOOR",
     "thread_author": "U0NOOR", "steps": (Step(kind="remind", after=timedelta(hours=1), actions=(0,)),),
     "channel": "C0OTHER", "actions": (0,), "parts": ((0,), (1,)), "opened_by": 1,
@@ -124,7 +101,7 @@ def test_neither_votes_nor_time_change_the_question():
         now=state.now + timedelta(minutes=59),
         deadline=state.deadline + timedelta(hours=1),
         votes={0: (a_vote("U0DANA", edited("pay", **{**ARGS, "amount": 1})),)},
-        assignments={0: Assignment("U0ERIK", state.now, state.deadline)},
+        marks={CLAIMED: {0: Assignment("U0ERIK", state.now, state.deadline)}},
         shown={MessageId(0): Shown("C1", "1.1", "digest")},
         reached={0: True},
         admission=state.admission.escalated(LATER[0]),
@@ -142,10 +119,3 @@ def test_a_masked_value_cannot_be_guessed_from_the_question():
     assert asks(a_record(mine, **masked)) == asks(a_record(other, **masked))
     one, two = ({**masked, "mask_key": key} for key in ("one", "two"))
     assert len({asks(a_record(mine, **one)), asks(a_record(other, **one)), asks(a_record(mine, **two))}) == 3
-
-
-def test_a_button_carries_record_actions_and_question():
-    found = ("billing.1", frozenset({0, 12}))
-    assert parse_button_value(button_value("billing.1", (0, 12), "Ab-_9")) == (*found, "Ab-_9")
-    assert parse_button_value("billing.1 0 12") == (*found, "")
-    assert parse_button_value("billing.1") == ("billing.1", frozenset(), "")

@@ -14,7 +14,7 @@ from agent_adapter.contract.record import dump_recorded, unix_milliseconds
 from agent_adapter.contract.wire import dump_interrupt
 from bot.domain import transitions
 from bot.domain.admission import Place
-from bot.domain.approval import Approval, Assignment
+from bot.domain.approval import CLAIMED, Approval, Assignment
 from bot.domain.codec import admission_fields, body_digest, read_state
 from bot.domain.messages import Remark
 from bot.domain.schedule import Extension
@@ -64,7 +64,7 @@ def extend(state: Approval) -> tuple[Any, Change | None]:
 def assign(user: str) -> Act:
     def assigning(state: Approval) -> tuple[Any, Change | None]:
         to = Assignment(user, NOW, NOW + timedelta(minutes=5))
-        return transitions.assign(state, 0, to, state.assignments.get(0), None)
+        return transitions.assign(state, 0, to, state.marks.get(CLAIMED, {}).get(0))
 
     return assigning
 
@@ -195,7 +195,7 @@ async def test_redis_keeps_what_memory_keeps(client, store: ApprovalStore, redis
 def _timeless(card: dict[str, str]) -> dict[str, str]:
     """Leave out what differs: the version, and the time at the beginning of a text."""
     kept = {name: text for name, text in card.items() if name not in {"version", "deadline", "missed"}}
-    is_timed = ("at:", "vote:", "settled", "remark:", "claim:", "t:", "press:")
+    is_timed = ("at:", "vote:", "settled", "remark:", "mark:", "t:", "press:")
     return {
         name: text.partition(" ")[2] if name.startswith(is_timed) else text for name, text in kept.items()
     }

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from agent_adapter.contract.hitl import ApproveDecision
 from bot.domain import transitions
+from bot.listeners.actions import Buttons
 from bot.listeners.services import Services
-from bot.listeners.views import Forms
-from bot.rendering.modal.forms import render_note_view, render_reject_view
+from bot.rendering.modal.forms import render_agree_view, render_note_view, render_reject_view
 from bot.sentences import in_answer
 from bot.store.records import ApprovalStore
 from bot.use_cases.assign import Assignments
@@ -16,7 +17,7 @@ from bot.use_cases.decide import Decisions
 from bot.use_cases.standing import StandingApprovals
 from bot.use_cases.who_may_decide import Judge
 from tests.bot.rendering.slack_side import submitted
-from tests.bot.store.test_votes import ERIK, asked, directory, newest
+from tests.bot.store.test_votes import ERIK, MIRA, asked, directory, edit, newest, press
 from tests.support.deciding import AS_BEFORE
 
 __all__ = ["directory"]
@@ -42,7 +43,7 @@ def submit(store, directory):
     )
 
     async def submit(view: dict[str, Any], user: str = ERIK) -> dict[str, Any] | None:
-        return await Forms(services).submit({"user": {"id": user}, "view": submitted(view)})
+        return await Buttons(services, home=None).submit({"user": {"id": user}, "view": submitted(view)})
 
     return submit
 
@@ -91,3 +92,21 @@ async def test_a_form_that_asks_something_else_decides_nothing_and_its_card_is_d
     assert await refusals(store) == [(ERIK, "approve_note", "0", "outdated")]
     found = await newest(store, state)
     assert (found.recorded[0], found.missed) == (None, True)
+
+
+@pytest.mark.parametrize("why", ["gone", "unread"])
+async def test_nobody_agrees_with_a_change_that_is_gone_or_that_they_were_not_shown(
+    client, store, submit, why
+):
+    """Mira takes her change back while Erik looks at it; or it is so long that it has to be read page by page."""
+    state = await asked(client, store, quorum=3)
+    await press(store, state, MIRA, edit("bo" if why == "gone" else "x\n" * 9_000))
+    view = render_agree_view(await newest(store, state), 0)
+    if why == "gone":
+        await press(store, state, MIRA, ApproveDecision())
+    await store.load(state.id)
+
+    reply = str(await submit(view))
+
+    assert (in_answer.GONE if why == "gone" else in_answer.read_proposal_first(1)) in reply
+    assert ERIK not in {vote.user for vote in (await newest(store, state)).votes[0]}

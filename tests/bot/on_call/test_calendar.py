@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.on_call.sources import UnansweredError, people_at
+from bot.on_call.schedules import UnansweredError, people_at
 from tests.support.on_call import calendar, event
 
 DANA = "ATTENDEE:mailto:dana@example.com"

@@ -7,10 +7,9 @@ from datetime import timedelta
 import pytest
 
 from bot.domain.admission import Place
-from bot.domain.home import HomePage, Look, Row, Section
 from bot.domain.ids import MessageId
 from bot.domain.messages import Shown
-from bot.domain.waiting import Spot
+from bot.domain.waiting import HomePage, Look, Row, Section, Spot
 from bot.rendering.home import dump_look, load_look, permalink, render_home, render_list
 from bot.use_cases.home import ROWS
 from playground.limits import check_view
@@ -115,7 +114,7 @@ def test_what_somebody_looks_at_comes_back_as_it_was(look):
     assert load_look(dump_look(look)) == look
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '["else",null,0]', "null"])
+@pytest.mark.parametrize("text", ["", "{", "[]", '["else",null,0]', '["waiting",["x"],0]', "null"])
 def test_what_cannot_be_read_is_the_first_page(text):
     assert load_look(text) == Look()
 

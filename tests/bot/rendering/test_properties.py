@@ -21,7 +21,7 @@ from agent_adapter.contract.hitl import (
 from agent_adapter.contract.interrupt import Context, Link
 from agent_adapter.errors import InvalidRequestError
 from bot.domain.admission import Place, Terms
-from bot.domain.approval import Assignment
+from bot.domain.approval import CLAIMED, Assignment
 from bot.domain.messages import Remark
 from bot.domain.schedule import Extension, Step
 from bot.domain.votes import Proposal, Vote, position_of
@@ -342,7 +342,7 @@ def _with_all_about_time(state):
         now=state.deadline - timedelta(minutes=1),
         extended=1,
         reached={0: True},
-        assignments={0: Assignment("U0000000001", NOW, state.deadline)},
+        marks={CLAIMED: {0: Assignment("U0000000001", NOW, state.deadline)}},
         remarks={n: Remark(kind=kind, by="U0000000001", until=NOW, **about) for n, kind in kinds},
     )
 

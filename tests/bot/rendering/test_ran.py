@@ -13,6 +13,7 @@ from agent_adapter.contract.record import EXPIRED
 from bot.domain.ids import MessageId
 from bot.domain.messages import Shown
 from bot.rendering.card.card import render_card
+from bot.sentences import in_text
 from tests.bot.rendering.slack_side import assert_slack_takes_card, block_of
 from tests.support.builders import NOW, a_decision, a_state, an_action, an_interrupt, asked, edited
 from tests.support.properties import bounded
@@ -250,15 +251,19 @@ def test_those_are_called_who_approved(recorded, fields, called):
     assert reply(LOST, tools=["pay"], how={0: recorded}, **fields).blocks[0]["text"]["text"] == called
 
 
-def test_the_reply_has_one_line_of_the_error_in_a_block_of_its_own_and_no_message_what_is_hidden():
-    """Neither what is masked nor what only a reading shows, also where the agent repeats it."""
-    error = Outcome.failed("\n*bold* <!channel> hunter22 s3cret words\nTraceback")
-    parts = drawn(error, Outcome.done("HUNTER22"), **BATCH, args=HIDDEN, **MASKS)
+@pytest.mark.parametrize(
+    ("fields", "shown"),
+    [({}, "*bold* <!channel> hunter22"), (MASKS, in_text.KEPT_OFF)],
+    ids=["open", "masked"],
+)
+def test_the_reply_has_one_line_of_the_error_in_a_block_of_its_own(fields, shown):
+    """No words of the agent where something is hidden: it may repeat that, in any spelling."""
+    error = Outcome.failed("\n*bold* <!channel> hunter22\n" + "x y " * 15_000)
+    parts = drawn(error, Outcome.done("HUNTER22"), **BATCH, args=HIDDEN, **fields)
     (line,) = (block for block in parts[1].blocks if block["block_id"] == "ran:error")
 
-    assert (line["type"], text_of(line)) == ("rich_text", "*bold* <!channel> •••• ••••")
-    assert "hunter22" not in str(parts).casefold()
-    assert "s3cret" not in str(parts)
+    assert (line["type"], text_of(line)) == ("rich_text", shown)
+    assert ("hunter22" in str(parts).casefold(), "the first" in str(parts)) == (not fields, not fields)
 
 
 @bounded(60)

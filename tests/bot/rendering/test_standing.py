@@ -10,7 +10,7 @@ from bot.domain.ids import MessageId
 from bot.domain.standing import MOST_USES, Ended, StandingApproval, StandingLimits, StandingTerms, Use
 from bot.rendering.card.card import render_card
 from bot.rendering.card.thread import SHOWN_USES, call_words
-from bot.rendering.modal.forms import LISTED, parse_standing_terms, render_standing_list, render_standing_view
+from bot.rendering.modal.forms import parse_standing_terms, render_standing_view
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
     assert_slack_takes_view,
@@ -118,21 +118,6 @@ def test_any_number_of_uses_fits_into_one_message(uses):
     assert all("<!channel>" not in text for kind, text in texts if kind != "literal")
     said = f"{uses - SHOWN_USES} earlier uses are not shown." in "".join(leaves(parts[1].blocks))
     assert said is (uses > SHOWN_USES)
-
-
-# --- The list -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("count", [0, 1, LISTED, LISTED + 3])
-def test_the_list_fits_into_one_view_and_says_what_it_leaves_out(count):
-    """Each with its own button."""
-    view = render_standing_list([(given(an_action(STRANGE[:60])), 0)] * count)
-    assert_slack_takes_view(view)
-
-    assert button_labels(view) == ["Revoke"] * min(count, LISTED)
-    assert ("3 more are not shown" in shown(view)) is (count > LISTED)
-    assert ("more are not shown" in shown(view)) is (count > LISTED)
-    assert ("There are no standing approvals that you can revoke" in shown(view)) is (count == 0)
 
 
 def test_a_use_with_other_arguments_shows_them_and_masks_what_is_masked():

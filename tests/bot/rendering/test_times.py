@@ -6,7 +6,7 @@ import pytest
 
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from bot.domain.admission import Place
-from bot.domain.approval import Assignment
+from bot.domain.approval import CLAIMED, Assignment
 from bot.domain.ids import MessageId
 from bot.domain.messages import Remark
 from bot.domain.schedule import Extension
@@ -53,8 +53,8 @@ def clock_buttons(part) -> list[str]:
         ({}, ["claim:0"]),
         ({"now": NOW + 45 * MINUTE}, ["claim:0", "extend:0"]),
         ({"now": NOW + 45 * MINUTE, "extended": 1}, ["claim:0"]),
-        ({"assignments": {0: Assignment("U0ERIK", NOW, NOW + HOUR)}}, ["hand_over:0"]),
-        ({"assignments": {0: Assignment("U0ERIK", NOW, NOW + 10 * MINUTE)}}, ["claim:0"]),
+        ({"marks": {CLAIMED: {0: Assignment("U0ERIK", NOW, NOW + HOUR)}}}, ["hand_over:0"]),
+        ({"marks": {CLAIMED: {0: Assignment("U0ERIK", NOW, NOW + 10 * MINUTE)}}}, ["claim:0"]),
         ({"now": NOW + HOUR}, []),
         ({"status": "withdrawn"}, []),
         ({"place": {"parts": ((0,), (1,))}}, ["claim:0"]),
@@ -102,22 +102,20 @@ def test_remarks_are_one_sentence_or_two_and_name_the_calls_of_their_place(remar
 
 def test_nobody_looks_at_a_card_longer_than_it_is_open():
     """An assignment may last longer than the deadline. The card then says the deadline."""
-    (card,) = timed(assignments={0: Assignment("U0ERIK", NOW, NOW + 5 * HOUR)})
-    (until_the_end,) = timed(assignments={0: Assignment("U0ERIK", NOW, NOW + HOUR)})
+    (card,) = timed(marks={CLAIMED: {0: Assignment("U0ERIK", NOW, NOW + 5 * HOUR)}})
+    (until_the_end,) = timed(marks={CLAIMED: {0: Assignment("U0ERIK", NOW, NOW + HOUR)}})
 
     assert words(card.blocks) == words(until_the_end.blocks)
 
 
 def test_a_claim_ends_with_its_holders_decision_and_not_with_anothers():
     """Who decides is not looking any more."""
-    assignments = {0: Assignment("U0ERIK", NOW, NOW + HOUR)}
+    marks = {CLAIMED: {0: Assignment("U0ERIK", NOW, NOW + HOUR)}}
     by_holder = {0: a_decision(BATCH, 0, ApproveDecision(), by="U0ERIK")}
     by_other = {0: a_decision(BATCH, 0, RejectDecision(), by="U0MIRA")}
 
-    assert "is looking" not in words(timed(assignments=assignments, decided=by_holder)[0].blocks)
-    assert "<@U0ERIK> is looking at this, until" in words(
-        timed(assignments=assignments, decided=by_other)[0].blocks
-    )
+    assert "is looking" not in words(timed(marks=marks, decided=by_holder)[0].blocks)
+    assert "<@U0ERIK> is looking at this, until" in words(timed(marks=marks, decided=by_other)[0].blocks)
 
 
 def test_a_remark_is_a_reply_to_the_card():

@@ -14,7 +14,7 @@ from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import lay_out
 from bot.rendering.pages import pages_of
 from bot.store.records import ApprovalStore
-from bot.use_cases.objections import first_objection
+from bot.use_cases.who_may_decide import first_objection
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,
     button_labels,
@@ -26,7 +26,7 @@ ERIK = "U0ERIK"
 LONG = {"query": "".join(f"select {number};\n" for number in range(3_000))}
 """On pages of today's size it takes three."""
 SHORT = {"query": "select 1;"}
-PAGES_TODAY = "1:3"
+PAGES_TODAY = "[0,3]"
 
 
 def stored(pages: str, *actions: Any, **more: str) -> Approval:
@@ -62,7 +62,7 @@ async def test_what_has_to_be_read_is_kept_in_the_record(client: ApprovalClient,
 @pytest.mark.parametrize("pages", [1, 2, 5])
 def test_the_stored_number_of_pages_decides(pages):
     """A version with larger or smaller pages has fixed it: so many are shown, and who has read them decides."""
-    fixed = f"1:{pages}"
+    fixed = f"[0,{pages}]"
 
     assert [len(pages_of(action)) for action in stored(fixed).actions] == [1, pages]
     assert "press *Open…*" in objection(fixed, read=pages - 1)
@@ -72,7 +72,7 @@ def test_the_stored_number_of_pages_decides(pages):
 def test_a_card_shows_whole_what_nobody_has_to_read():
     """Its buttons stand beside all of the call."""
     longer = an_action("sql", {"query": "".join(f"select {number};\n" for number in range(300))})
-    cut, whole = stored("0:1", longer), stored("", longer)
+    cut, whole = stored("[1]", longer), stored("[0]", longer)
 
     assert "Only the beginning is shown" in shown(render_card(cut)[0].blocks)
     assert "Approve" not in button_labels(render_card(cut)[0].blocks)

@@ -22,7 +22,6 @@ from agent_adapter.contract.record import dump_recorded, unix_milliseconds
 from agent_adapter.errors import InvalidRequestError, UnreadableRecordError
 from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Approval, Published
-from bot.domain.errors import StoreUnavailableError
 from bot.domain.ids import REMARKS_FROM, MessageId
 from bot.domain.messages import Shown
 from bot.domain.transitions import Change
@@ -105,17 +104,6 @@ async def test_an_ended_record_takes_no_decision(client: ApprovalClient, store: 
 
     both = {0: ApproveDecision(), 1: ApproveDecision()}
     assert await decide(store, state, both) == ["repeat", "closed"]
-
-
-async def test_a_request_for_changes_is_not_held_by_a_redis_that_hangs(client, store, redis, monkeypatch):
-    """Its person hears in time that nothing was recorded."""
-    state = await admitted(client, store)
-    monkeypatch.setattr("bot.store.changes.WITHIN", 0.05)
-
-    async with asyncio.timeout(30):
-        await redis.client_pause(1_000)
-        with pytest.raises(StoreUnavailableError, match="Redis did not answer in time"):
-            await store.note_changes(state, 0)
 
 
 # --- Bodies -----------------------------------------------------------------------------------------------------

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.wire import dump_interrupt
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
-from bot.domain.codec import ADMISSION, admission_fields, body_digest, dumped, place_field, read_state
+from bot.domain.codec import ADMISSION, admission_fields, body_digest, dumped, read_state
 from bot.domain.errors import BrokenSealError
 from bot.domain.messages import Remark
 from bot.domain.schedule import Extension, Step
@@ -63,10 +62,10 @@ def a_record(run="one", *, seal=SEAL, approvers=("U0DANA",), quorum=2, amount=90
     facts = {
         f"seen:0:{user}": f"{fingerprint}:3",
         "reached:0": str(CREATED + 1),
-        "claim:0": f"{CREATED} {CREATED + HOUR} {user}",
+        "mark:claimed:0": f"{CREATED} {CREATED + HOUR} {user}",
         "reason": "",
         "remark:1": dumped(Remark(kind="hand_over", by=user, places=(0,))),
-        "place:1": place_field(Place(channel="C2", actions=(0,), proposed=True)),
+        "place:1": dumped(Place(channel="C2", actions=(0,), proposed=True)),
     }
     for name, text in facts.items():
         card |= {name: text, f"seal:{name}": sealed_fact(seal, interrupt.id, name, text)}
@@ -98,21 +97,29 @@ def is_sealed(name):
 
 
 NAMES = sorted({name for each in (GENUINE, *OTHERS) for name in each.card if is_sealed(name)})
-NAMES += ["approvers:0", "quorum:0", "requester", "silence", "requested_by", "requester_known", "use_within"]
+NAMES += [
+    "approvers:0",
+    "quorum:0",
+    "requester_may_decide",
+    "by_silence",
+    "requested_by",
+    "requester_known",
+    "use_within",
+]
 NAMES += [
     "seen:0:U0EVIL",
     "reached:1",
     "place:2",
     "place:-1",
     "step:1",
-    "claim:1",
+    "mark:claimed:1",
     "remark:2",
     "part:1:0",
     "risk",
 ]
 NAMES += ["seal:seen:0:U0EVIL", "seal:remark:2", "seal:place:2", "seal:reached:1", "seal:approvers"]
 VALUES = sorted({text for each in (GENUINE, *OTHERS) for text in each.card.values()})
-VALUES += ["", "0", "1", "U0EVIL", "-", "f:9", encode(["C9", None, [0], []])]
+VALUES += ["", "0", "1", "U0EVIL", "-", "f:9", dumped(Place(channel="C9", actions=(0,)))]
 
 CHANGES = st.lists(
     st.one_of(
@@ -180,7 +187,7 @@ def test_what_a_bot_believes_of_a_sealed_record_is_what_bots_wrote(changes):
     assert state.place_of(0).channel == STATE.place_of(0).channel
     assert state.read.items() <= STATE.read.items()
     assert state.reached.items() <= STATE.reached.items()
-    assert state.assignments.items() <= STATE.assignments.items()
+    assert state.marks.items() <= STATE.marks.items()
     assert not state.reason
     assert said(state.remarks) <= said(STATE.remarks)
     assert {(name, each.channel, each.ts) for name, each in state.shown.items()} <= {
@@ -195,7 +202,9 @@ def test_a_genuine_record_is_believed_wholly():
     assert (state.reached, state.extended, len(state.read)) == ({0: True}, 1, 1)
 
 
-@pytest.mark.parametrize("fact", ["seen:0:U0DANA", "reason", "reached:0", "claim:0", "remark:1", "part:0:0"])
+@pytest.mark.parametrize(
+    "fact", ["seen:0:U0DANA", "reason", "reached:0", "mark:claimed:0", "remark:1", "part:0:0"]
+)
 def test_a_fact_without_its_mark_counts_for_nothing(fact):
     card = {name: text for name, text in GENUINE.card.items() if name != f"seal:{fact}"}
     bare = replace(GENUINE, card=card)

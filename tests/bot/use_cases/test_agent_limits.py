@@ -10,7 +10,6 @@ from agent_adapter import ApprovalClient
 from agent_adapter.redis.pool import freeze_meta
 from bot.domain.admission import Place
 from bot.domain.policy import Limits
-from bot.store.admission import Beside
 from bot.store.records import ApprovalStore
 from tests.support.builders import an_action, an_admission, an_interrupt
 
@@ -44,7 +43,7 @@ async def reserve(store: ApprovalStore, limits: Limits, interrupt_id: str) -> tu
     """Count a record, and give the limit that it would break."""
     state = await store.load(interrupt_id)
     found = await store.reserve("billing", limits, interrupt=state.interrupt)
-    return None if isinstance(found, Beside) else found
+    return None if isinstance(found, frozenset) else found
 
 
 async def test_no_more_interrupts_are_open_than_the_limit_across_replicas(client, stores):

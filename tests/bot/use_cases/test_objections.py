@@ -6,7 +6,7 @@ from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAct
 from bot.domain.admission import Place
 from bot.domain.votes import Vote, position_of
 from bot.rendering.pages import call_written
-from bot.use_cases.objections import first_objection
+from bot.use_cases.who_may_decide import first_objection
 from tests.support.builders import a_state, an_action, an_admission, an_interrupt
 
 EDIT = EditDecision(edited_action=EditedAction(name="send_email", args={"to": "x"}))

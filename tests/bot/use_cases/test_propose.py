@@ -19,8 +19,7 @@ from bot.rendering.card.votes import proposal_text
 from bot.sentences import in_answer
 from bot.use_cases.answers import Answer
 from bot.use_cases.decide import Decisions
-from bot.use_cases.objections import first_objection
-from bot.use_cases.who_may_decide import Judge
+from bot.use_cases.who_may_decide import Judge, first_objection
 from tests.bot.store.test_votes import (
     DANA,
     ERIK,

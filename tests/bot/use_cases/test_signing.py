@@ -27,7 +27,6 @@ from agent_adapter.receipts.statement import (
     run_of,
 )
 from bot.domain.codec import body_digest
-from bot.domain.question import question
 from bot.domain.seal import CLOCKS_DIFFER
 from bot.domain.standing import StandingLimits, StandingTerms
 from bot.domain.votes import Press
@@ -45,6 +44,7 @@ from tests.support.receipts import bot_signing
 __all__ = ["directory"]
 
 TEAM = "T0ACME"
+SHOWN = arguments_digest({"to": "al", "amount": 0})
 
 
 ENDED = {"not_after": datetime(2026, 1, 1, tzinfo=UTC)}
@@ -115,18 +115,6 @@ async def test_a_click_is_signed_with_what_was_judged_and_stored(client, store, 
     assert said.stored == bytes_digest(card["d:1"])
 
 
-@pytest.mark.parametrize("decision", [RejectDecision(message="no"), RespondDecision(message="later")])
-async def test_what_runs_nothing_is_signed_without_arguments_that_may_run(
-    client, store, decisions, redis, key, decision
-):
-    state = await asked(client, store)
-
-    await decisions.decide(state, ERIK, {0: decision})
-
-    [statement] = decided(await stored(redis, store, state), 0, key)
-    assert (statement.of(0).kind, statement.of(0).runs) == (decision.type, None)
-
-
 async def test_one_click_about_several_actions_is_one_statement(client, store, decisions, redis, key):
     state = await asked(client, store, 3)
 
@@ -138,17 +126,28 @@ async def test_one_click_about_several_actions_is_one_statement(client, store, d
     assert [each.i for each in statement.actions] == [0, 1, 2]
 
 
-async def test_the_statement_of_a_pressed_button_names_what_its_message_asked(
-    client, store, decisions, redis, key
+@pytest.mark.parametrize(
+    ("decision", "terms", "said", "expected"),
+    [
+        (RejectDecision(message="no"), {}, {}, ("reject", None, "form")),
+        (RespondDecision(message="later"), {}, {}, ("respond", None, "form")),
+        (ApproveDecision(), {"risk": "high"}, {"typed": "0"}, ("approve", SHOWN, "typed")),
+        (ApproveDecision(), {}, {"press": Press("click", question="asked")}, ("approve", SHOWN, "click")),
+    ],
+    ids=["no", "an answer", "typed", "a button"],
+)
+async def test_a_statement_says_what_may_run_and_how_it_was_decided(
+    client, store, decisions, redis, key, decision, terms, said, expected
 ):
-    state = await asked(client, store)
-    await is_shown(store, state)
-    shown = question(state, [0])
+    """What runs nothing has no arguments that may run. A pressed button names what its message asked."""
+    state = await asked(client, store, **terms)
 
-    await decisions.decide(state, ERIK, {0: ApproveDecision()}, press=Press("click", question=shown))
+    assert (await decisions.decide(state, ERIK, {0: decision}, **said)).recorded
 
     [statement] = decided(await stored(redis, store, state), 0, key)
-    assert (statement.message, statement.of(0).how) == (shown, "click")
+    found = statement.of(0)
+    assert (found.kind, found.runs, found.how) == expected
+    assert statement.message == (said["press"].question if "press" in said else "")
 
 
 @pytest.mark.parametrize("what", ["the call", "the terms"])
@@ -186,15 +185,6 @@ async def test_the_last_of_several_people_counts_the_statements_of_the_others(
     [line] = card[f"signed:{card['t:0'].split()[0]}"].split("\n")
     assert mira.of(0).counts == (digest_of(load_envelope(line)),)
     assert mira.of(0).stored == bytes_digest(card["d:0"])
-
-
-async def test_a_call_of_high_risk_says_that_something_was_typed(client, store, decisions, redis, key):
-    state = await asked(client, store, risk="high")
-
-    await decisions.decide(state, ERIK, {0: ApproveDecision()}, typed=state.actions[0].to_type.text)
-
-    [statement] = decided(await stored(redis, store, state), 0, key)
-    assert statement.of(0).how == "typed"
 
 
 async def test_pressing_again_after_a_lost_answer_keeps_one_statement(client, store, decisions, redis, key):

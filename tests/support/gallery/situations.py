@@ -256,11 +256,6 @@ async def _stopped(asked: Asked) -> None:
     await asked.card("Not started")
 
 
-async def _again(asked: Asked) -> None:
-    await _changes_asked(asked)
-    await asked.ask(_call("refund_customer", {**REFUND, "amount": 32.48}, schema=REFUND_SCHEMA))
-
-
 async def _at_home(asked: Asked) -> None:
     await asked.card()
     await asked.ask(_call("hire_driver", {"for": "2026-11-25", "hours": 6}))
@@ -303,7 +298,6 @@ SITUATIONS = (
     Situation("expired", "Nobody decided", _call("close_ticket", {"ticket": 88123}), _expired, most=280, expires_in=timedelta(seconds=2)),
     Situation("batch-decided", "A batch, four done and one failed", _refunds(), _batch_decided, most=410),
     Situation("stopped", "The agent never goes on", _call("restart_service", {"service": "search", "region": "eu-west-1"}), _stopped),
-    Situation("again", "A second proposal, with what changed", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _again, saying="2nd proposal"),
     Situation("letters", "24 letters, which one message cannot show", _letters()),
     Situation("review", "Open…: its first page", _letters(), surface="form", opens=_review),
     Situation("home", "The Home tab", _call("rent_van", {"for": "2026-11-25", "days": 2}), _at_home, surface="home", reader="U0NOOR", saying="order_lunch", requested_by="U0MIRA"),
