@@ -221,8 +221,10 @@ async def _show(store: ApprovalStore, record: str) -> None:
     state = await store.load(record)
     assert state
     await store.admit(state, admission(state.interrupt))
-    await store.lease_part(record, PART, owner="bench", lease=30_000)
-    await store.save_part(record, PART, owner="bench", shown=Shown(CHANNEL, TS, "0" * 24))
+    admitted = await store.admitted(record)
+    assert admitted
+    lease = await store.lease_part(admitted, PART, owner="bench", lease=30_000)
+    await store.save_part(record, PART, held=lease.held, shown=Shown(CHANNEL, TS, "0" * 24))
 
 
 async def all_drawn(url: str) -> None:

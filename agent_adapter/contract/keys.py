@@ -32,8 +32,8 @@ class Keys:
     ======================================  ======  =====================================================
     `{ns}:meta`                             HASH    `schema`; `seal`: with which key the bots seal
     `{ns}:keys`, `{ns}:keys:used`           HASH    keys of the HTTP API: id -> agent, hash of the secret; last use
-    `{ns}:pace:<method>[:<channel>]`        ZSET    calls of the last minute; `…:held`, `…:urgent` make others wait;
-                                                    `…:waiting` agents that wait, `…:served` their last turns
+    `{ns}:pace:<method>[:<channel>]`        STRING  lives for as long as the calls that were made take, one after the
+                                                    other; `…:urgent` makes other calls wait
     `{ns}:req:<id>`                         HASH    the agent's side of a record:
                                                     `body` `pauses` `created` `deadline`, `signature` of
                                                     its agent, `traceparent` `tracestate` in which trace it was

@@ -24,6 +24,7 @@ from agent_adapter.redis.change import (
     Stamp,
     Word,
     Words,
+    clock_was_set,
     no_other_than,
     note,
     same,
@@ -36,8 +37,6 @@ from agent_adapter.redis.scripts import fields_of
 Seen: TypeAlias = Mapping[str, str | None]
 """Fields as they were read."""
 
-LONGEST_SILENCE = 15_000
-"""Milliseconds: while a bot lives, its last sign of life is at most this old."""
 FREE = "free:"
 """How a thread says that nobody runs it, before who did last."""
 FREE_FOR, NOTE_FOR = 3_600_000, 604_800_000
@@ -251,7 +250,7 @@ class Claim:
         if self.held is not None and int(req.get("fence", 0)) >= self.held:
             raise self._claimed(0)
         till, lease = int(req.get("claim_until", 0)), int(req.get("claim_for", self.lease))
-        if _clock_was_set(till, lease, at, clock, bots):
+        if clock_was_set(till, lease, at, clock, bots):
             return lease
         if till > at:
             raise self._claimed(till - at)
@@ -316,21 +315,6 @@ def read(answer: Answer) -> tuple[Fields, Fields, str | None, Sequence[str]]:
     if req is None or card is None:
         raise UnreadableRecordError("a key of the record has another type (WRONGTYPE)")
     return fields_of(req), fields_of(card), clock, bots or ()
-
-
-def _clock_was_set(till: int, lease: int, at: int, clock: str | None, bots: Sequence[str]) -> bool:
-    """Whether a lease has to begin again. A clock that was set back makes no lease longer, and one that was set forward ends none.
-
-    Bots note when they notice that it was set. Until then, their last sign of life seems older than it can be.
-    """
-    since = till - lease
-    if till - at > lease:
-        return True
-    if till > at or till <= 0:
-        return False
-    if since <= int(clock or 0) <= at:
-        return True
-    return bool(bots) and since - LONGEST_SILENCE <= float(bots[1]) < at - LONGEST_SILENCE
 
 
 def unknown(names: Named) -> UnknownInterruptError:

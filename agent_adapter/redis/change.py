@@ -1,4 +1,4 @@
-"""The one script with which an agent writes: commands that run together, if what they rely on is still so."""
+"""The one script with which an agent writes, and the bot what is no event: commands that run together, if what they rely on is still so."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,12 +13,16 @@ WHATEVER, WHERE_REFUSED = "?", "!"
 """What a look has to find. The last one is for what only a change that was refused has to know."""
 
 
+LONGEST_SILENCE = 15_000
+"""Milliseconds: while a bot lives, its last sign of life is at most this old."""
+
+
 @dataclass(frozen=True, slots=True)
 class Stamp:
     """The server's time in milliseconds, before a text if there is one."""
 
     later: int = 0
-    text: Private | None = None
+    text: str | None = None
 
 
 Word: TypeAlias = str | int | Stamp
@@ -99,6 +103,21 @@ def arguments(change: Change) -> tuple[list[Sent], Iterable[str], dict[str, Valu
     return words, dict.fromkeys(keys), given
 
 
+def clock_was_set(till: int, lease: int, at: int, clock: str | None, bots: Sequence[str]) -> bool:
+    """Whether a lease has to begin again. A clock that was set back makes no lease longer, and one that was set forward ends none.
+
+    Bots note when they notice that it was set. Until then, their last sign of life seems older than it can be.
+    """
+    since = till - lease
+    if till - at > lease:
+        return True
+    if till > at or till <= 0:
+        return False
+    if since <= int(clock or 0) <= at:
+        return True
+    return bool(bots) and since - LONGEST_SILENCE <= float(bots[1]) < at - LONGEST_SILENCE
+
+
 def _written(words: Words) -> list[Sent]:
     command, key, *rest = words
     return [str(command), str(key), *map(_word, rest)]
@@ -106,9 +125,8 @@ def _written(words: Words) -> list[Sent]:
 
 def _word(word: Word) -> str:
     if isinstance(word, Private):
-        return Private(f"= {word}", word.field, words=1)
+        return Private(f"= {word}", word.field, record=word.record, words=1)
     if not isinstance(word, Stamp):
         return f"= {word}"
-    if word.text is None:
-        return f"@{word.later}"
-    return Private(f"@{word.later} {word.text}", word.text.field, words=1)
+    text = f"@{word.later}" if word.text is None else f"@{word.later} {word.text}"
+    return Private(text, word.text.field, words=1) if isinstance(word.text, Private) else text

@@ -25,7 +25,7 @@ from agent_adapter.redis.server_check import answered
 
 AGENT_LUA = "agent_adapter.redis.lua"
 PRELUDE = "prelude"
-SHARED_SCRIPTS = ("read", "is_plain", "finish_work")
+SHARED_SCRIPTS = ("read", "is_plain", "finish_work", "change")
 """Scripts that the agent's side and the bot share."""
 
 READ_ONLY = frozenset({"read", "is_plain"})

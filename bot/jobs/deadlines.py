@@ -169,9 +169,11 @@ def stalls_at(state: Published) -> datetime | None:
     return state.settled_at + STALLED_AFTER
 
 
-def stalled_after(state: Published) -> timedelta | None:
-    """Give how long the agent may take to go on with its answer; `None` where it has nothing to run."""
-    return STALLED_AFTER if has_run_ahead(state) else None
+def next_after(state: Published) -> datetime | None:
+    """Give when something falls due for a record that has ended."""
+    claimed = None if state.claim_has_lapsed else state.claimed_until
+    ahead = [claimed, stalls_at(state), *standing_ahead(state)]
+    return min((time for time in ahead if time), default=None)
 
 
 def has_run_ahead(state: Published) -> bool:

@@ -9,7 +9,13 @@ from functools import partial
 from agent_adapter.background import in_background
 from agent_adapter.errors import AgentAdapterError, ServerRefusesError, ServerUnreachableError
 from agent_adapter.loops import Loop
-from bot.domain.errors import SlackBusyError, SlackUnclearError, StoreUnavailableError, WorkspaceFaultError
+from bot.domain.errors import (
+    BotError,
+    SlackBusyError,
+    SlackUnclearError,
+    StoreUnavailableError,
+    WorkspaceFaultError,
+)
 from bot.jobs.quarantine import Quarantine
 from bot.store.records import ApprovalStore
 from bot.store.work import Work, WorkSet
@@ -151,7 +157,9 @@ class Worker:
             logger.warning("work.failed", extra={"interrupt_id": work.interrupt_id, "reason": str(error)})
             failed, again_in = error, ELSEWHERE_RETRY
         except Exception as error:  # any error is about this record only, and the others go on
-            logger.exception("work.broken", extra={"interrupt_id": work.interrupt_id})
+            trace = None if isinstance(error, BotError) else error
+            said = {"interrupt_id": work.interrupt_id, "reason": str(error) if trace is None else ""}
+            logger.exception("work.broken", exc_info=trace, extra=said)
             self._learn(await self._noted(work, self._fail(work, error)) or error)
             return
         self._learn(await self._noted(work, self._finish(work, again_in)) or failed)

@@ -52,6 +52,8 @@ class SilenceCheck:
             return to_agent.NOT_LOOKED
         try:
             async with asyncio.timeout(LOOK_WITHIN):
+                # Another server may answer, and no bot may have met it yet.
+                await self.slack_watch.restore_guard.beat()
                 if not await self.slack_watch.sees(state):
                     return to_agent.CARD_GONE
                 if self.rules and (sentence := _unproven(state, silent, self.rules())):

@@ -171,12 +171,12 @@ class AuditStore(Writing):
         if not self.log and folder_till and at < int(folder_till):
             return None
         taken = {"owner": process, "till": str(at + lease), **kept}
-        is_taken = await self._swap(name, {"owner": owner, "till": till}, taken)
-        return (at, Mark.parse(moved)) if is_taken else None
+        answer = await self._swap(name, {"owner": owner, "till": till}, taken)
+        return (at, Mark.parse(moved)) if answer.ran else None
 
     async def note_moved(self, process: str, mark: Mark) -> bool:
         """Note the last entry that is in the log. No when the right went to another process."""
-        return await self._swap(self.keys.audit_move, {"owner": process}, {"moved": str(mark)})
+        return (await self._swap(self.keys.audit_move, {"owner": process}, {"moved": str(mark)})).ran
 
     async def trim(self, process: str, last: str) -> bool:
         """Take the entries up to this one out of Redis. No when the right went to another process."""

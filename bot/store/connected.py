@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from redis.asyncio import Redis
@@ -12,6 +12,7 @@ from redis.exceptions import ResponseError
 from agent_adapter.cipher import Cipher
 from agent_adapter.contract.keys import Keys, Named
 from agent_adapter.errors import ServerFailedError, ServerUnreachableError
+from agent_adapter.redis.change import Answer, Change, Word, Words, run, same, written
 from agent_adapter.redis.pool import pipelined
 from agent_adapter.redis.scripts import Scripts, Sent
 from agent_adapter.redis.server_check import answered
@@ -90,14 +91,29 @@ class Connected:
             )
 
     async def _swap(
-        self, key: str, read: Mapping[str, str], written: Mapping[str, Sent], *, kept: int | None = None
-    ) -> bool:
-        """Change fields of a hash, if those that were read still begin with these words.
+        self,
+        key: str,
+        read: Mapping[str, str],
+        fields: Mapping[str, Word],
+        *,
+        looks: Sequence[Words] = (),
+        kept: int | None = None,
+    ) -> Answer:
+        """Change fields of a hash, if those that were read still say the same. An empty text stands for a field that is missing.
 
-        An empty text stands for a field that is missing, or is removed; `@` writes the server's milliseconds.
+        Args:
+            key: The hash.
+            read: The fields that were read.
+            fields: What is written.
+            looks: What else has to be so.
+            kept: Milliseconds for which the hash is kept from now on.
         """
-        words = [*flat(read), *flat(written)]
-        return bool(await self.scripts("swap", {"hash": key}, words, kept=kept, read=2 * len(read)))
+        gone = [name for name, text in fields.items() if text == ""]
+        commands: list[Words] = written(key, {name: text for name, text in fields.items() if text != ""})
+        commands += [("HDEL", key, *gone)] if gone else []
+        commands += [("PEXPIRE", key, kept)] if kept else []
+        same_as = [(same(text or None), "HGET", key, name) for name, text in read.items()]
+        return await run(self.scripts, self.keys.of(), Change((*same_as, *looks), commands))
 
     async def _together(self, *commands: tuple[Sent, ...]) -> list[Any]:
         """Send commands at once, and give their answers as bytes. It is `None` where a key has another type."""

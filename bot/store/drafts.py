@@ -41,7 +41,8 @@ class Drafts(Connected):
             before = await self._written(key)
             draft = await change(self._read(key, before))
             after = "" if draft.is_empty else Private(draft.dump(), _FIELD, record=key)
-            if await self._in_time(self._swap(key, {_FIELD: before}, {_FIELD: after}, kept=kept), WITHIN):
+            swap = self._swap(key, {_FIELD: before}, {_FIELD: after}, kept=kept)
+            if (await self._in_time(swap, WITHIN)).ran:
                 return draft
         raise StoreUnavailableError("this form is changed too often")
 

@@ -39,8 +39,10 @@ class Inboxes(Paging):
 
     async def full_inboxes(self, told_of: Collection[str]) -> list[str]:
         """Name the agents that have something in their inbox: of the known ones, then of those that we were told of."""
-        found: list[str] = await self.scripts("list_inboxes", self.keys.of(), told_of)
-        return found
+        (known,) = await self._together(("ZRANGE", self.keys.inboxes, 0, -1))
+        names = [*dict.fromkeys((*(each.decode(errors="replace") for each in known or ()), *told_of))]
+        full = await self._together(*(("EXISTS", self.keys.inbox(name)) for name in names))
+        return [name for name, is_full in zip(names, full, strict=True) if is_full]
 
     async def find_inboxes(self) -> list[str]:
         """Name the agents that have something in their inbox, known or not. This looks at all keys."""

@@ -1,6 +1,5 @@
 """Records, read from Redis or from the cache of this process."""
 
-import hashlib
 import logging
 import re
 import time
@@ -41,21 +40,16 @@ class Memory:
     def __init__(self, most: int = REMEMBERED_BYTES) -> None:
         self._most = most
         self._states: dict[str, Published] = {}
-        self._tags: dict[str, str] = {}
         self.bytes = 0
 
     def get(self, interrupt_id: str) -> Published | None:
         """Give a record; `None` when it is not remembered."""
         return self._states.get(interrupt_id)
 
-    def tag(self, interrupt_id: str) -> str:
-        """Give the digest of a record as it was read; empty when it is not remembered, or has changed since."""
-        return self._tags.get(interrupt_id, "")
-
-    def put(self, state: Published, tag: str = "") -> None:
+    def put(self, state: Published) -> None:
         """Remember a record, and forget its earlier version."""
         self._forget(state.id)
-        self._states[state.id], self._tags[state.id] = state, tag
+        self._states[state.id] = state
         self.bytes += weight(state)
         while self.bytes > self._most and len(self._states) > 1:
             self._forget(next(iter(self._states)))
@@ -66,12 +60,10 @@ class Memory:
     def clear(self) -> None:
         """Forget everything."""
         self._states.clear()
-        self._tags.clear()
         self.bytes = 0
 
     def _forget(self, interrupt_id: str) -> None:
         if known := self._states.pop(interrupt_id, None):
-            del self._tags[interrupt_id]
             self.bytes -= weight(known)
 
 
@@ -131,7 +123,7 @@ class Reading(Writing):
             raise UnreadableRecordError(
                 f"{interrupt_id} says that it is of the agent {state.interrupt.agent}"
             )
-        self._remembered.put(state, _tag_of(record))
+        self._remembered.put(state)
         return state
 
     async def _drop(self, interrupt_id: str, card: Fields, forged: Sequence[str]) -> None:
@@ -191,12 +183,6 @@ class Reading(Writing):
             if state and index in state.standing and state.standing[index].is_live(state.now):
                 found.append((state, index))
         return found
-
-
-def _tag_of(record: Record) -> str:
-    """Digest what is stored, as `lease_part` does."""
-    stored = "\0".join([*record[0], "", *record[1]])
-    return hashlib.sha1(stored.encode(), usedforsecurity=False).hexdigest()
 
 
 def referred(text: str) -> tuple[str, int] | None:

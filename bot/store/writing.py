@@ -1,10 +1,10 @@
 """Hands a change to the script that writes it."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TypeAlias
 
-from agent_adapter.contract.record import unix_milliseconds
+from agent_adapter.contract.record import milliseconds, unix_milliseconds
 from agent_adapter.redis.private import Private, words_before
 from agent_adapter.redis.scripts import Sent, Value
 from bot.domain.transitions import Change, Entry, Line, Stamp, Text
@@ -29,10 +29,11 @@ class Writing(Connected):
         *,
         within: float = WITHIN,
         is_told: bool = False,
+        kept: timedelta | None = None,
     ) -> Record | None:
         """Write a change about a card of this version, which waits for these circles; as `commit`. Gives what the script answers.
 
-        With `ANYTHING` for the version, only what the audit trail says is written.
+        With `ANYTHING` for the version, only what the audit trail says is written, and how long an ended record is `kept`.
         """
         scripts = self.durable if is_told else self.scripts
         given: dict[str, Value] = {
@@ -44,6 +45,7 @@ class Writing(Connected):
             "runs": int(change.runs) if change.ends else None,
             "circles": waiting if change.ends else change.listed,
             "deadline": unix_milliseconds(change.deadline) if change.deadline else None,
+            "kept": milliseconds(kept) if kept else None,
         }
         writing = scripts("commit", self._of(interrupt_id), self._words(interrupt_id, change), **given)
         record: Record | None = (

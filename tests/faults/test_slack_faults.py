@@ -118,7 +118,7 @@ async def test_card_in_a_closed_channel_loses_its_buttons_once_the_channel_is_ba
         await agent
 
         await until(lambda: "waiting" not in watcher.shown[other][-1])
-        await until(lambda: "card.not_drawn" in caplog.messages)
+        await until(lambda: "work.broken" in caplog.messages)
         assert (await store.owed())["undrawn"] == 1
         await slack.channel(CHANNEL, is_archived=False, members=["U0BOT", "U0DANA"])
 

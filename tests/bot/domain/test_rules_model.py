@@ -44,7 +44,7 @@ from playground.client import Control
 from playground.server import Playground
 from tests.bot.rendering.slack_side import shown, submitted
 from tests.support.builders import an_action, an_interrupt
-from tests.support.deciding import AS_BEFORE
+from tests.support.deciding import AS_BEFORE, shows
 from tests.support.properties import bounded
 
 DANA, ERIK, MIRA, NOOR, GUEST, LEFT = "U0DANA", "U0ERIK", "U0MIRA", "U0NOOR", "U0GUEST", "U0LEFT"
@@ -339,8 +339,7 @@ async def begin(client, forms: Forms, policy: Policy, slots: Sequence[Slot], amo
     # As if it had been asked a minute ago, so that what is due after a second is due now.
     await store._redis.hincrby(store.keys.req(interrupt.id), "created", -60_000)
     for part in render_card(await store.load(interrupt.id)):
-        await store.lease_part(interrupt.id, part.id, owner="me", lease=5_000)
-        await store.save_part(interrupt.id, part.id, owner="me", shown=Shown("C0APPROVALS", "1.2", "d"))
+        await shows(store, interrupt.id, part.id, Shown("C0APPROVALS", "1.2", "d"))
     return Table(forms, interrupt.id, slots)
 
 

@@ -39,7 +39,7 @@ from bot.use_cases.decide import Decisions, token_of
 from bot.use_cases.who_may_decide import Judge
 from playground.client import Control
 from tests.support.builders import ALL_DECISIONS, an_action, an_admission, an_interrupt
-from tests.support.deciding import AS_BEFORE, extend, record
+from tests.support.deciding import AS_BEFORE, extend, record, shows
 from tests.support.properties import bounded
 
 DANA, ERIK, MIRA, NOOR = "U0DANA", "U0ERIK", "U0MIRA", "U0NOOR"
@@ -309,8 +309,7 @@ async def is_shown(store: ApprovalStore, state: Approval, part: MessageId = CARD
     await store.heartbeat("bot")
     since = unix_milliseconds(state.created_at)
     await store._redis.hset(store.keys.watched, "since", since)
-    await store.lease_part(state.id, part, owner="me", lease=5_000)
-    await store.save_part(state.id, part, owner="me", shown=Shown("C1", "1.2", "d"))
+    await shows(store, state.id, part, Shown("C1", "1.2", "d"))
     await store._redis.hset(store.keys.card(state.id), f"up:{part}", since)
 
 
@@ -369,9 +368,8 @@ async def test_a_message_that_is_posted_anew_has_been_there_since_then(client, s
     first = (await newest(store, state)).up[CARD]
 
     for ts, is_new in (("1.2", False), ("9.9", True)):
-        lease = await store.lease_part(state.id, CARD, owner="me", lease=5_000)
-        shown, before = Shown("C1", ts, "e"), lease.state.shown[CARD]
-        await store.save_part(state.id, CARD, owner="me", shown=shown, before=before)
+        before = (await newest(store, state)).shown[CARD]
+        await shows(store, state.id, CARD, Shown("C1", ts, "e"), before=before)
         assert ((await newest(store, state)).up[CARD] > first) is is_new
 
 
@@ -379,8 +377,7 @@ async def test_a_message_that_is_gone_is_not_there(client, store):
     """Nor is it counted as there since long ago when it is posted again."""
     state = await asked(client, store, **SILENT)
     await is_shown(store, state)
-    await store.lease_part(state.id, CARD, owner="me", lease=5_000)
-    await store.save_part(state.id, CARD, owner="me", shown=None, forget=True)
+    await shows(store, state.id, CARD, None, forget=True)
 
     assert (await newest(store, state)).up == {}
 
