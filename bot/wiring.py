@@ -169,7 +169,6 @@ def compose(opened: Opened) -> Bot:
         lease=settings.lease_seconds,
         sweep=settings.sweep_seconds,
         wait=presenter.wait,
-        outages=lambda: guard.outages,
     )
     rules = (lambda: policies.policy) if opened.bot_keys else None
     deadlines = Deadlines(
@@ -183,7 +182,6 @@ def compose(opened: Opened) -> Bot:
         deadlines.on_due,
         lease=settings.lease_seconds,
         sweep=min(1.0, settings.sweep_seconds),
-        outages=lambda: guard.outages,
     )
     heartbeat = Heartbeat(
         process, store, opened.redis, guard, slack, health, every=min(BEAT_EVERY, settings.sweep_seconds)
@@ -276,7 +274,7 @@ def _http(opened: Opened, deliveries: Deliveries, heartbeat: Heartbeat, quota: Q
     rates = Rates(settings.api_requests_per_minute, connections.most // 2)
     site = build_site(
         health,
-        build_registry(health, lambda: heartbeat.owed, lambda: heartbeat.aside, lambda: heartbeat.ages),
+        build_registry(health, lambda: heartbeat.owed, lambda: heartbeat.failing, lambda: heartbeat.ages),
         deliver=deliveries.take,
         signing_secret=None if settings.socket_mode else settings.slack_signing_secret,
         api=build_api(_api(opened, quota), rates, bodies),

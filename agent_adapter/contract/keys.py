@@ -106,7 +106,7 @@ class Keys:
                                                     changes, `<id>:<index>`; seven days
     `{ns}:undrawn`, `due`                   ZSET    owed work: id -> not before, server milliseconds
     `{ns}:failing`                          HASH    work that could not be done: `undrawn:<id>`, `due:<id>` -> how often,
-                                                    since when, why; after five attempts it is in no set any more
+                                                    since when, why
     `{ns}:unresumed`                        ZSET    the same: decided runs that a worker has to resume
     `{ns}:sticky`                           ZSET    approvals that hold for later calls, `<id>:<index>` -> until when
     `{ns}:inbox:<agent>`                    STREAM  what an agent did with its records, for the bots: `event`, `id`. They

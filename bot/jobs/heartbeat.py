@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import logging
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 
 from redis.asyncio import Redis
@@ -17,7 +18,6 @@ from agent_adapter.redis.server_check import (
     judge_server,
     read_info,
 )
-from bot.jobs.quarantine import Quarantine
 from bot.jobs.redis_restore import RestoreGuard
 from bot.runtime.health import NOT_YET, Health
 from bot.runtime.host_clock import Look, apart
@@ -25,6 +25,7 @@ from bot.runtime.lateness import blaming
 from bot.slack.client import SlackClient
 from bot.store.durability import missing_on
 from bot.store.records import ApprovalStore
+from bot.store.work import WHAT
 
 logger = logging.getLogger(__name__)
 
@@ -80,15 +81,14 @@ class Heartbeat:
     every: float = EVERY
     owed: dict[str, int] = field(default_factory=dict)
     """The owed work by kind, as last counted."""
-    aside: dict[str, int] = field(default_factory=dict)
-    """The records that were set aside, by kind."""
+    failing: Counter[str] = field(default_factory=Counter)
+    """The records that an operator has to look at, by kind."""
     ages: dict[str, float] = field(default_factory=dict)
     """For how many seconds the oldest owed work could have been done, by kind."""
     _look: Look | None = None
 
     def __post_init__(self) -> None:
         self._owed_ages = OwedAges(self.store)
-        self._quarantine = Quarantine(self.store)
 
     async def run(self, loop: Loop) -> None:
         """Beat, and say in `health` why Redis does not work."""
@@ -148,7 +148,8 @@ class Heartbeat:
 
     async def _count(self, at: int) -> None:
         self.owed = await self.store.owed()
-        self.aside = await self._quarantine.count()
+        self.failing = Counter(dict.fromkeys(WHAT, 0))
+        self.failing.update(each.kind for each in await self.store.failing())
         self.ages = await self._owed_ages.look(at)
 
     def _quiet_for(self) -> float | None:

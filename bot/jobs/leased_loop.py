@@ -3,12 +3,14 @@
 import asyncio
 import logging
 import time
+import traceback
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
+from pathlib import Path
 
 from agent_adapter.background import in_background
 from agent_adapter.errors import AgentAdapterError, ServerRefusesError, ServerUnreachableError
-from agent_adapter.loops import Loop
+from agent_adapter.loops import Loop, describe
 from bot.domain.errors import (
     BotError,
     SlackBusyError,
@@ -16,9 +18,8 @@ from bot.domain.errors import (
     StoreUnavailableError,
     WorkspaceFaultError,
 )
-from bot.jobs.quarantine import Quarantine
 from bot.store.records import ApprovalStore
-from bot.store.work import Work, WorkSet
+from bot.store.work import OFTEN, WHAT, Work, WorkSet
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +44,8 @@ ELSEWHERE_RETRY = 1_000
 REFUSED_LEASES = 2
 """A refusal that does not come again is forgotten after this many leases: another replica may have done the work."""
 
+OURS = {"bot", "agent_adapter"}
+
 Handler = Callable[[str], Awaitable[int | None]]
 """Does the work of one id. Returns `None` when it is done, else the milliseconds until the next attempt."""
 Wait = Callable[[str], int]
@@ -62,7 +65,6 @@ class Worker:
         sweep: float,
         at_once: int = 16,
         wait: Wait = lambda _: 0,
-        outages: Callable[[], int] = lambda: 0,
     ) -> None:
         self._store = store
         self._kind = kind
@@ -71,10 +73,6 @@ class Worker:
         self._sweep = sweep
         self._at_once = at_once
         self._wait = wait
-        self._outages = outages
-        self._seen = 0
-        """How many outages there had been when leases were ended."""
-        self._quarantine = Quarantine(store)
         self._running: dict[str, asyncio.Task[None]] = {}
         self._starting = asyncio.Lock()
         self._wake = asyncio.Event()
@@ -107,12 +105,6 @@ class Worker:
         """Finish the work that is leased."""
         await asyncio.gather(*self._running.values(), return_exceptions=True)
 
-    async def _end_unknown_leases(self) -> None:
-        """After the connection was lost, end all leases: the answer with this process's own may be lost with it."""
-        if (outages := self._outages()) != self._seen:
-            await self._store.end_leases(self._kind, lease=self._lease)
-            self._seen = outages
-
     async def _lease_all(self) -> bool:
         free = self._at_once - len(self._running)
         if free <= 0:
@@ -121,7 +113,6 @@ class Worker:
                 self._running.values(), timeout=self._sweep, return_when=asyncio.FIRST_COMPLETED
             )
             return True
-        await self._end_unknown_leases()
         works = await self._store.lease_work(self._kind, limit=free, lease=self._lease)
         waits: dict[Work, int] = {}
         for work in works:
@@ -172,10 +163,13 @@ class Worker:
             await self._store.set_notice(work.interrupt_id, "")
 
     async def _fail(self, work: Work, error: Exception) -> None:
-        first_pause = int(self._sweep * 1000)
-        if sentence := await self._quarantine.failed(work, error, first_pause=first_pause):
-            logger.error("work.set_aside", extra={"interrupt_id": work.interrupt_id, "reason": sentence})
-            # The agents that wait have to know that nothing more happens by itself.
+        reason = _why(error)
+        failures = await self._store.fail_work(work, reason=reason, first_pause=int(self._sweep * 1000))
+        if failures == OFTEN:
+            sentence = (
+                f"{WHAT[work.kind]} ({reason}), and the bot seldom tries again: its operator has to look"
+            )
+            logger.error("work.keeps_failing", extra={"interrupt_id": work.interrupt_id, "reason": sentence})
             await self._store.set_notice(work.interrupt_id, sentence)
 
     async def _noted(self, work: Work, note: Coroutine[None, None, None]) -> AgentAdapterError | None:
@@ -210,3 +204,13 @@ class Worker:
                 await self._wake.wait()
         except TimeoutError:
             return
+
+
+def _why(error: BaseException) -> str:
+    """Say what went wrong and where in our code, without quoting anything that an agent sent."""
+    words = str(error) if isinstance(error, BotError) else describe(error)
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        parts = Path(frame.filename).parts
+        if found := [index for index, part in enumerate(parts) if part in OURS]:
+            return f"{words} at {'/'.join(parts[found[-1] :])}:{frame.lineno}"
+    return words

@@ -69,7 +69,7 @@ class WakeUps:
         async with redis.pubsub() as heard:
             await heard.subscribe(*self._channels)
             if not self._is_connected:
-                guard.reconnected()
+                guard.doubt()
                 self._is_connected = True
             # What was said while nobody listened.
             self._draw()

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Literal, get_args
 
 from bot.store.connected import Connected
@@ -10,7 +11,13 @@ from bot.store.connected import Connected
 WorkSet = Literal["undrawn", "due"]
 OwedSet = Literal["undrawn", "due", "unresumed"]
 _LATEST = 2**53
-_FAILED = re.compile(r"([1-9][0-9]*) ([0-9]+) (.*)", re.DOTALL)
+_FAILED = re.compile(r"([1-9][0-9]{0,8}) ([0-9]{1,14}) (.*)", re.DOTALL | re.ASCII)
+LONGEST_PAUSE = 3_600_000
+"""Milliseconds."""
+OFTEN = 5
+"""Failed attempts after which an operator has to look."""
+WHAT: dict[str, str] = {"undrawn": "its card could not be drawn", "due": "what fell due could not be done"}
+"""What could not be done, by the set of work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +27,22 @@ class Work:
     kind: WorkSet
     interrupt_id: str
     lease: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """Work about one record that could not be done."""
+
+    kind: str
+    interrupt_id: str
+    failures: int
+    since: datetime
+    reason: str
+
+    def __str__(self) -> str:
+        return (
+            f"{WHAT[self.kind]} ({self.reason}), {self.failures} attempts since {self.since:%Y-%m-%d %H:%M}"
+        )
 
 
 class WorkLeases(Connected):
@@ -36,18 +59,6 @@ class WorkLeases(Connected):
         )
         return [Work(kind, taken[i], taken[i + 1]) for i in range(0, len(taken), 2)]
 
-    async def end_leases(self, kind: WorkSet, *, lease: int) -> None:
-        """Make all work due now that is leased for up to so many milliseconds.
-
-        After a failover, nobody may know of such a lease, because its answer can be lost with the connection. Where somebody
-        does, the work is done twice, and the second time finds nothing to do.
-        """
-        at = await self._now()
-        leased: Sequence[tuple[str, float]] = await self._guarded(
-            self._redis.zrange(self.keys.of()[kind], f"({at}", at + lease, byscore=True, withscores=True)
-        )
-        await self._settle(kind, [part for name, due in leased for part in (name, f"{due:.0f}", 0)])
-
     async def finish_work(self, work: Work, *, again_in: int | None = None) -> bool:
         """Give work back: it is done, or has to be done again after so many milliseconds.
 
@@ -63,49 +74,31 @@ class WorkLeases(Connected):
             kind, [part for work, wait in waits.items() for part in (work.interrupt_id, work.lease, wait)]
         )
 
-    async def fail_work(self, work: Work, *, reason: str, first_pause: int, too_many: int) -> int:
-        """Count a failed attempt at work, and have it tried again after twice as long as the last time.
-
-        After too many attempts nobody tries it, until something new happens to the record or an operator releases it.
+    async def fail_work(self, work: Work, *, reason: str, first_pause: int) -> int:
+        """Count a failed attempt at work, and have it tried again after twice as long as the last time: at most an hour.
 
         Returns:
             How many attempts have failed, or 0 when another process has leased it since.
         """
-        before, since, _ = await self._failures(work.kind, work.interrupt_id)
-        failures = before + 1
-        again_in = first_pause * 2**before if failures < too_many else None
-        given = [work.interrupt_id, work.lease, again_in]
-        moved, _ = await self._settle(work.kind, given, said=f"{failures} {since} {reason}")
-        return failures if moved else 0
-
-    async def release_work(self, interrupt_id: str) -> bool:
-        """Have failed work about a record tried again. False when nothing had failed.
-
-        Its entry stays, with a count of 0: a bot that succeeds removes it, and then the notice in the record, which an
-        operator may not write.
-        """
-        is_released = False
-        for kind in get_args(WorkSet):
-            failures, _, reason = await self._failures(kind, interrupt_id)
-            if failures:
-                at, is_released = await self._now(), True
-                await self._together(
-                    ("ZADD", self.keys.of()[kind], at, interrupt_id),
-                    ("HSET", self.keys.failing, f"{kind}:{interrupt_id}", f"0 {at} {reason}"),
-                    ("PUBLISH", self.keys.channel("wake"), interrupt_id),
-                )
-        return is_released
-
-    async def _failures(self, kind: str, interrupt_id: str) -> tuple[int, int, str]:
-        """Give how often work has failed, since when in milliseconds, and why."""
-        (stored,) = await self._together(("HGET", self.keys.failing, f"{kind}:{interrupt_id}"))
+        (stored,) = await self._together(("HGET", self.keys.failing, f"{work.kind}:{work.interrupt_id}"))
         found = _FAILED.fullmatch(_shown(stored or b""))
-        return (int(found[1]), int(found[2]), found[3]) if found else (0, await self._now(), "")
+        before, since = (int(found[1]), found[2]) if found else (0, await self._now())
+        again_in = min(first_pause * 2 ** min(before, 20), LONGEST_PAUSE)
+        given = [work.interrupt_id, work.lease, again_in]
+        moved, _ = await self._settle(work.kind, given, said=f"{before + 1} {since} {reason}")
+        return before + 1 if moved else 0
 
-    async def failing(self) -> dict[str, str]:
-        """Give the failing work, as it is stored. Bytes that are not text are shown as hex digits."""
-        (found,) = await self._together(("HGETALL", self.keys.failing))
-        return {_shown(name): _shown(text) for name, text in (found or {}).items()}
+    async def failing(self) -> list[Failing]:
+        """List the work that has failed several times, that which fails longest first. Bytes that are not text are shown as hex digits."""
+        (stored,) = await self._together(("HGETALL", self.keys.failing))
+        found = []
+        for name, text in (stored or {}).items():
+            kind, _, interrupt_id = _shown(name).partition(":")
+            read = _FAILED.fullmatch(_shown(text))
+            if kind in WHAT and read and int(read[1]) >= OFTEN:
+                since = datetime.fromtimestamp(int(read[2]) / 1000, UTC)
+                found.append(Failing(kind, interrupt_id, int(read[1]), since, read[3]))
+        return sorted(found, key=lambda each: each.since)
 
     async def _settle(
         self, kind: WorkSet, given: Sequence[str | int | None], *, said: str | None = None

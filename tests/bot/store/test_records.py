@@ -27,7 +27,6 @@ from bot.domain.ids import REMARKS_FROM, MessageId
 from bot.domain.messages import Shown
 from bot.domain.transitions import Change
 from bot.store.records import ApprovalStore
-from bot.store.work import WorkSet
 from tests.support.builders import an_action, an_admission, an_interrupt
 from tests.support.deciding import has_read, record, shows, start_retention
 
@@ -437,7 +436,7 @@ async def test_what_fails_is_tried_again_after_twice_as_long(client, store, redi
         await redis.zadd(keys.undrawn, {state.id: 1})
         (work,) = await store.lease_work("undrawn", limit=1, lease=60_000)
         if fails:
-            await store.fail_work(work, reason="broken", first_pause=30_000, too_many=5)
+            await store.fail_work(work, reason="broken", first_pause=30_000)
         else:
             await store.finish_work(work, again_in=90_000)
         due = (await store.first_due("undrawn", limit=1))[state.id]
@@ -451,25 +450,29 @@ async def test_what_fails_is_tried_again_after_twice_as_long(client, store, redi
     ]
 
 
-@pytest.mark.parametrize("kind", ["undrawn", "due"])
-async def test_work_that_fails_too_often_rests_until_it_is_released(
-    client: ApprovalClient, store: ApprovalStore, keys: Keys, kind: WorkSet
-):
-    """Each failure counts; a released record is tried again at once, as if it had never failed."""
-    state = await admitted(client, store, life=0)
+async def test_work_that_keeps_failing_is_listed_and_tried_again_every_hour(client, store, redis, keys):
+    """Once it is done, nothing says that it ever failed. What no bot wrote there is left out."""
+    state = await admitted(client, store)
+    await redis.hset(keys.failing, mapping={"undrawn:other": "nonsense", "what:ever": "5 1 broken"})
+    failures = [await fail(store, redis, state.id) for _ in range(20)]
+    [failing] = await store.failing()
+    due = (await store.first_due("undrawn", limit=1))[state.id] - await store._now()
+    assert failures == [*range(1, 21)]
+    assert (failing.interrupt_id, failing.kind, failing.failures, failing.reason) == (
+        state.id, "undrawn", 20, "broken",
+    )  # fmt: skip
+    assert round(due, -4) == 3_600_000
 
-    async def failed() -> int:
-        (work,) = await store.lease_work(kind, limit=10, lease=60_000)
-        assert work.interrupt_id == state.id
-        return await store.fail_work(work, reason="broken", first_pause=0, too_many=2)
+    await redis.zadd(keys.undrawn, {state.id: 1})
+    (work,) = await store.lease_work("undrawn", limit=1, lease=60_000)
+    assert await store.finish_work(work)
+    assert await store.failing() == []
 
-    assert [await failed(), await failed()] == [1, 2]
-    assert (await store.owed())[kind] == 0
-    assert [*await store.failing()] == [f"{kind}:{state.id}"]
 
-    assert await store.release_work(state.id)
-    assert not await store.release_work(state.id)
-    assert await failed() == 1
+async def fail(store: ApprovalStore, redis: Redis, interrupt_id: str) -> int:
+    await redis.zadd(store.keys.undrawn, {interrupt_id: 1})
+    (work,) = await store.lease_work("undrawn", limit=1, lease=60_000)
+    return await store.fail_work(work, reason="broken", first_pause=1_000)
 
 
 # --- Telling ----------------------------------------------------------------------------------------------------
