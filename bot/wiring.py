@@ -200,7 +200,7 @@ def compose(opened: Opened) -> Bot:
     bolt = _bolt(settings, slack)
     bind(bolt, home_tab, directory, slack_watch.on_deleted)
     deliveries = Deliveries(bolt, slack, directory, Buttons(services, home_tab), Forms(services))
-    sockets = _sockets(settings, slack, deliveries, heartbeat)
+    sockets = _sockets(settings, slack, deliveries)
     inboxes = InboxReader(store, drawing.wake, sweep=settings.sweep_seconds)
     link = SlackLink(slack, health, policies, sockets, drawing.wake, opened.bot_keys)
     post = posting_to(slack, settings.audit_channel) if settings.audit_channel else None
@@ -299,13 +299,11 @@ def _api(opened: Opened, quota: Quota) -> ApiSpace:
     return ApiSpace(KeyRing(opened.redis, opened.keys, address=address, seal=seal), agents, quota)
 
 
-def _sockets(
-    settings: Settings, slack: SlackClient, deliveries: Deliveries, heartbeat: Heartbeat
-) -> Sockets | None:
+def _sockets(settings: Settings, slack: SlackClient, deliveries: Deliveries) -> Sockets | None:
     if not settings.socket_mode or not settings.slack_app_token:
         return None
     _quiet("slack_sdk.socket_mode.aiohttp")
-    return Sockets(settings.slack_app_token, slack.repeating, deliveries.take, others=heartbeat.others)
+    return Sockets(settings.slack_app_token, slack.repeating, deliveries.take)
 
 
 def _bolt(settings: Settings, slack: SlackClient) -> AsyncApp:

@@ -133,10 +133,6 @@ class Heartbeat:
             await self.store.heartbeat(self.name, stepped_within=within, quiet_for=self._quiet_for())
         return at
 
-    async def others(self) -> int:
-        """Count the other bots that live."""
-        return len((await self.guard.beat()).others)
-
     async def _look_at_server(self) -> None:
         address = self.store.scripts.address
         with explaining(address):

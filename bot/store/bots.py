@@ -10,8 +10,6 @@ from bot.store.connected import Connected
 class Beat:
     """One heartbeat of this process, and what Redis says."""
 
-    others: frozenset[str]
-    """The names of the other bots that are alive."""
     at: int
     """The server's milliseconds."""
     epoch: int
@@ -42,10 +40,5 @@ class Bots(Connected):
             "stepped_within": stepped_within,
             "quiet_for": None if quiet_for is None else int(quiet_for * 1000),
         }
-        names, at, epoch, server = await self.scripts("bot_heartbeat", self.keys.of(), **given)
-        return Beat(
-            others=frozenset(names) - {process},
-            at=at,
-            epoch=epoch,
-            server=server,
-        )
+        at, epoch, server = await self.scripts("bot_heartbeat", self.keys.of(), **given)
+        return Beat(at, epoch, server)
