@@ -30,8 +30,6 @@ from bot.jobs.audit_mover import MOST_BYTES, AuditMover, posting_to
 from bot.jobs.deadlines import Deadlines
 from bot.jobs.heartbeat import EVERY as BEAT_EVERY
 from bot.jobs.heartbeat import Heartbeat
-from bot.jobs.home_tabs import EVERY as HOME_EVERY
-from bot.jobs.home_tabs import HomeTabs
 from bot.jobs.inboxes import InboxReader
 from bot.jobs.leased_loop import Worker
 from bot.jobs.policy_watch import PolicyKeeper
@@ -153,14 +151,12 @@ def compose(opened: Opened) -> Bot:
     slack_watch = SlackWatch(store, slack, pacing, health, guard, every=settings.sweep_seconds)
     home = Home(store, judge, directory, standing)
     home_tab = HomeTab(home, slack, tasks)
-    home_tabs = HomeTabs(home, pacing, home_tab.write)
     quota = Quota(lambda: policies.policy, store)
     trouble = SlackTrouble(store, health)
     presenter = Presenter(
         store,
         Admissions(store, slack, directory, policies, standing, quota, guard, trouble),
         Line(slack, pacing, store, health, guard, trouble, tasks, int(settings.lease_seconds * 1000)),
-        home_tabs.note,
     )
     drawing = Worker(
         store,
@@ -237,7 +233,6 @@ def compose(opened: Opened) -> Bot:
             Job("deadlines", falling_due.run),
             Job("drawing", drawing.run),
             Job("lookout", slack_watch.run),
-            Job("home tabs", home_tabs.run, every=HOME_EVERY),
             Job("inboxes", inboxes.run),
             Job("wake-ups", wake_ups.run, every=QUIET),
             Job("policy", partial(policies.watch, slack)),

@@ -124,8 +124,6 @@ class Keys:
     `{ns}:circles:<entry>`                  SET     circles of several that a person, a group or a channel is in
     `{ns}:asked:<user>`                     ZSET    the newest 1,000 that a person asked for: id -> when; 30 days
     `{ns}:decided:<user>`                   ZSET    the same of what they decided
-    `{ns}:homes`                            HASH    person -> when they last opened the Home tab, in seconds, and what they
-                                                    looked at; a day
     `{ns}:bots`                             ZSET    bot process -> last heartbeat
     `{ns}:epoch`                            STRING  how often any bot has said that it lives: less than before is an
                                                     older state
@@ -158,7 +156,6 @@ class Keys:
     unresumed = Shared("zset")
     standing = Shared("zset", "sticky")
     inboxes = Shared("zset")
-    homes = Shared("hash")
     bots = Shared("zset")
     epoch = Shared("string")
     clock = Shared("string")

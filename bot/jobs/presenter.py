@@ -3,7 +3,6 @@
 import logging
 import secrets
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from agent_adapter.errors import InvalidRequestError, LockedRecordError
@@ -47,8 +46,6 @@ class Presenter:
     store: ApprovalStore
     admissions: Admissions
     line: Line
-    note: Callable[[str], None]
-    """Is told of each record after an attempt to draw it."""
     _queue: Queue = field(default_factory=Queue)
 
     def wait(self, interrupt_id: str) -> int:
@@ -68,8 +65,6 @@ class Presenter:
         except BrokenSealError as error:
             await end_unreadable(self.store, self.line.slack, interrupt_id, error)
             return None
-        finally:
-            self.note(interrupt_id)
 
     async def _present(self, interrupt_id: str) -> int | None:
         try:

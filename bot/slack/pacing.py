@@ -33,8 +33,6 @@ POSTS = Limit(1, 1_050)
 EDITS = Limit(50, 60_300)
 """`chat.update`: fifty a minute for the workspace. The windows are a little longer than Slack's, whose clock differs."""
 
-PUBLISHES = Limit(60, 60_300)
-"""`views.publish` takes a hundred a minute; some are left for people who open their Home tab."""
 READS = Limit(40, 60_300)
 """`conversations.history` and `conversations.replies` take fifty a minute each; some are left for cards that are searched."""
 
@@ -109,10 +107,6 @@ class Pacing:
         self._edited = {message: until for message, until in self._edited.items() if until > now}
         if self._enabled:
             self._edited[channel, ts] = now + EDIT_AGAIN / 1000
-
-    async def turn_to_publish(self) -> int:
-        """Milliseconds to wait before a Home tab is written that nobody has just pressed; 0 means go, and counts."""
-        return await self._turn(self._keys.pace("publish"), PUBLISHES)
 
     async def may_call(self, standing: str) -> bool:
         """Whether the person who gave this standing approval may be called about it: once an hour. True counts for all replicas."""

@@ -1,14 +1,14 @@
 """Finds what waits for a person, and what they asked for and decided. Every request is judged as a click on it would be."""
 
 import logging
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agent_adapter.errors import InvalidRequestError
 from bot.domain.approval import Approval
 from bot.domain.home import HomePage, Look, Row
 from bot.domain.votes import Ballot
-from bot.domain.waiting import Spot, circle_of, circle_of_proposal
+from bot.domain.waiting import Spot
 from bot.slack.directory import Directory
 from bot.store.records import ApprovalStore
 from bot.use_cases.standing import StandingApprovals
@@ -64,21 +64,6 @@ class Home:
                 return _of_standing(look, await self.standing.revocable(user))
             case section:
                 return await self._mine_of(look, await self.store.mine(section, user))
-
-    async def concerned(self, interrupt_id: str, people: Collection[str]) -> set[str]:
-        """Name those of some people on whose lists a request may be: it was asked for them, or they may decide about it.
-
-        Raises:
-            ServerUnreachableError, SlackError: when Redis or Slack does not answer.
-        """
-        state = await self._readable(interrupt_id) if people else None
-        if state is None:
-            return set()
-        found = {state.requested_by or ""}
-        circles = (circle_of(state.admission), *map(circle_of_proposal, state.proposals.values()))
-        for entry in ",".join(circles).split(","):
-            found |= await self.directory.members(*(("channel", entry) if entry[0] in "CGD" else (entry, "")))
-        return found & {*people}
 
     async def _mine_of(self, look: Look, ids: list[str]) -> HomePage:
         agents = {_agent(interrupt_id) for interrupt_id in ids}
