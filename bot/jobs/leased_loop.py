@@ -2,14 +2,13 @@
 
 import asyncio
 import logging
-import time
 import traceback
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from pathlib import Path
 
 from agent_adapter.background import in_background
-from agent_adapter.errors import AgentAdapterError, ServerRefusesError, ServerUnreachableError
+from agent_adapter.errors import AgentAdapterError, ServerUnreachableError
 from agent_adapter.loops import Loop, describe
 from bot.domain.errors import (
     BotError,
@@ -41,8 +40,6 @@ ELSEWHERE = (
 """Errors that are not the fault of the record: Redis or Slack cannot be used now."""
 ELSEWHERE_RETRY = 1_000
 """Milliseconds until work is tried again after such an error."""
-REFUSED_LEASES = 2
-"""A refusal that does not come again is forgotten after this many leases: another replica may have done the work."""
 
 OURS = {"bot", "agent_adapter"}
 
@@ -76,9 +73,6 @@ class Worker:
         self._running: dict[str, asyncio.Task[None]] = {}
         self._starting = asyncio.Lock()
         self._wake = asyncio.Event()
-        self._refusal = ""
-        """The work that Redis refused at its newest attempt."""
-        self._refused_at = 0.0
 
     def wake(self) -> None:
         """Look for work now and not at the next sweep."""
@@ -90,10 +84,7 @@ class Worker:
             self._wake.clear()
             try:
                 more = await self._lease_all()
-                if self._is_refused():
-                    loop.hinder(self._refusal)
-                else:
-                    loop.beat()
+                loop.beat()
             except AgentAdapterError as error:
                 loop.hinder(str(error))
                 more = False
@@ -140,20 +131,19 @@ class Worker:
         # Here and not between the leases: everything that is leased is then running, and `drain` finishes it.
         async with self._starting:
             await asyncio.sleep(START_EVERY)
-        failed: Exception | None = None
         try:
             async with asyncio.timeout(LEASES * self._lease / 1000):
                 again_in = await self._handle(work.interrupt_id)
         except ELSEWHERE as error:
             logger.warning("work.failed", extra={"interrupt_id": work.interrupt_id, "reason": str(error)})
-            failed, again_in = error, ELSEWHERE_RETRY
+            again_in = ELSEWHERE_RETRY
         except Exception as error:  # any error is about this record only, and the others go on
             trace = None if isinstance(error, BotError) else error
             said = {"interrupt_id": work.interrupt_id, "reason": str(error) if trace is None else ""}
             logger.exception("work.broken", exc_info=trace, extra=said)
-            self._learn(await self._noted(work, self._fail(work, error)) or error)
+            await self._noted(work, self._fail(work, error))
             return
-        self._learn(await self._noted(work, self._finish(work, again_in)) or failed)
+        await self._noted(work, self._finish(work, again_in))
         # The next sweep finds what is due after it, so that needs no wake-up.
         if again_in is not None and again_in < self._sweep * 1000:
             self._wake_in(again_in)
@@ -172,28 +162,13 @@ class Worker:
             logger.error("work.keeps_failing", extra={"interrupt_id": work.interrupt_id, "reason": sentence})
             await self._store.set_notice(work.interrupt_id, sentence)
 
-    async def _noted(self, work: Work, note: Coroutine[None, None, None]) -> AgentAdapterError | None:
-        """Note in Redis what became of work, or return why that failed. The work then comes back when its lease ends."""
+    async def _noted(self, work: Work, note: Coroutine[None, None, None]) -> None:
+        """Note in Redis what became of work. Where that fails, the work comes back when its lease ends."""
         try:
             await note
         except AgentAdapterError as error:
-            logger.warning(
-                "work.not_finished", extra={"interrupt_id": work.interrupt_id, "reason": str(error)}
-            )
-            return error
-        return None
-
-    def _learn(self, error: Exception | None) -> None:
-        """Keep what Redis refuses. It is not the fault of the record, and other records meet it too."""
-        if isinstance(error, ServerRefusesError):
-            self._refusal, self._refused_at = str(error), time.monotonic()
-        elif error is None:
-            self._refusal = ""
-
-    def _is_refused(self) -> bool:
-        return (
-            bool(self._refusal) and time.monotonic() - self._refused_at < REFUSED_LEASES * self._lease / 1000
-        )
+            said = {"interrupt_id": work.interrupt_id, "reason": str(error)}
+            logger.warning("work.not_finished", extra=said)
 
     def _wake_in(self, milliseconds: int) -> None:
         asyncio.get_running_loop().call_later(milliseconds / 1000, self.wake)

@@ -17,8 +17,8 @@ from bot.rendering.card.noted import render_noted
 from bot.runtime.health import Health
 from bot.sentences import on_card
 from bot.slack.client import Seen, SlackClient
-from bot.store.bots import Beat
 from bot.store.records import ApprovalStore
+from bot.store.work import Beat
 
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from bot.domain.errors import PersonUnknownError, SlackError
 from bot.domain.policy import Policy
 from bot.jobs.slack_watch import SlackWatch
 from bot.sentences import to_agent
-from bot.store.refused import Refused
+from bot.store.connected import Refused
 from bot.use_cases.who_may_decide import VOTER_FRESH_FOR, Judge
 
 logger = logging.getLogger(__name__)

@@ -3,11 +3,9 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
-from agent_adapter.errors import ServerRefusesError, ServerUnreachableError
+from agent_adapter.errors import ServerUnreachableError
 from bot.domain.approval import Approval
 from bot.domain.errors import (
     BotError,
@@ -24,7 +22,6 @@ from bot.jobs.redis_restore import RestoreGuard
 from bot.jobs.slack_trouble import EDIT, POST, RETRY, TRIED_FOR, SlackTrouble
 from bot.rendering.blocks import Block
 from bot.rendering.card.card import Part, render_message
-from bot.rendering.card.noted import plainer
 from bot.runtime.health import PLACE, Health
 from bot.runtime.metrics import TIME_TO_CARD, exemplar_of
 from bot.runtime.tasks import Tasks
@@ -40,9 +37,6 @@ NOWHERE = "?"
 """Kept in place of the `ts` of a message that could not be posted."""
 GONE = {"message_not_found", "cant_update_message", "edit_window_closed", "is_inactive"}
 _NO_THREAD = {"thread_not_found", "invalid_thread_ts"}
-_T = TypeVar("_T")
-AGAIN_IN = 0.5
-"""Seconds between two attempts to note something in Redis."""
 DELETED_AT_MOST = 10
 """How many deleted messages of one record are posted again. If more are deleted, somebody or a program deletes them all."""
 
@@ -188,7 +182,7 @@ class SlackCall:
         return None
 
     async def _edit(self, shown: Shown, blocks: list[Block]) -> None:
-        """Edit a message. If it asks nothing, a picture that Slack refuses is drawn plainer: what it says of itself, and then its text alone."""
+        """Edit a message. If it asks nothing, its text takes the place of a picture that Slack refuses."""
         try:
             await self.line.slack.update_message(
                 shown.channel, shown.ts, text=self.part.text, blocks=blocks, label=self._label()
@@ -198,7 +192,7 @@ class SlackCall:
             if self.state.is_open or not blocks or not is_picture:
                 raise
             logger.warning("card.plainer", extra={"interrupt_id": self.state.id, "reason": str(error)})
-            await self._edit(shown, plainer(blocks))
+            await self._edit(shown, [])
 
     def _measure(self, began: float) -> None:
         """Measure how long the first card of a request took. One that was deleted and comes back is not measured."""
@@ -351,17 +345,13 @@ class SlackCall:
 
     async def _save(self, shown: Shown | None, *, forget: bool = False) -> bool:
         """Note what Slack shows now, and end the lease."""
-        store = self.line.store
-        return await noted_by(
-            self.leased_until,
-            lambda: store.save_part(
-                self.state.id,
-                self.part.id,
-                held=self.held,
-                shown=shown,
-                before=self.shown,
-                forget=forget,
-            ),
+        return await self.line.store.save_part(
+            self.state.id,
+            self.part.id,
+            held=self.held,
+            shown=shown,
+            before=self.shown,
+            forget=forget,
         )
 
     # --- What the message carries -------------------------------------------------------------------------------------
@@ -382,25 +372,3 @@ class SlackCall:
 
     def _drawn(self, channel: str, ts: str) -> Shown:
         return Shown(channel, ts, self.part.digest, self.state.stage)
-
-
-async def noted_by(until: float, note: Callable[[], Awaitable[_T]]) -> _T:
-    """Note something, and try it again while Redis takes no writes.
-
-    Args:
-        until: When it is given up, by the monotonic clock.
-        note: Safe to repeat.
-
-    Raises:
-        ServerUnreachableError: when Redis has not taken it by then.
-        ServerRefusesError: at once, because nothing changes by itself.
-    """
-    while True:
-        try:
-            return await note()
-        except ServerRefusesError:
-            raise
-        except ServerUnreachableError:
-            if time.monotonic() + AGAIN_IN > until:
-                raise
-        await asyncio.sleep(AGAIN_IN)

@@ -116,7 +116,6 @@ WAITING = "waiting for the agent"
 WAITING_FOR_OTHERS = "waiting for a decision in another channel"
 
 
-PLAINER = "This card has ended. Slack refused to show the rest of it."
 so_far = "{} of {} decided".format
 
 

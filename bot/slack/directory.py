@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 from agent_adapter.background import in_background
 from bot.domain.admission import Terms
-from bot.domain.errors import SlackBusyError, SlackError
+from bot.domain.errors import SlackError
 from bot.domain.person import Person, entry_of, is_on_call, is_person, schedule_of
 from bot.slack.client import Identity, SlackClient
 from bot.slack.manifest import GROUP_SCOPE
@@ -45,7 +45,6 @@ class Directory:
         self._on_call = on_call
         self._kept: dict[tuple[str, str], tuple[float, object]] = {}
         self._asking: dict[tuple[str, str], tuple[float, asyncio.Task[object]]] = {}
-        self._refused: dict[str, tuple[float, str]] = {}
         self._came_from: dict[str, dict[str, float]] = {}
 
     @property
@@ -226,10 +225,6 @@ class Directory:
         asked_at, asking = self._asking.get(name, (oldest, None))
         if asking is None or asked_at <= oldest:
             asked_at = time.monotonic()
-            until, method = self._refused.get(name[0], (-inf, ""))
-            if asked_at < until:
-                # Slack asked to wait with such questions: in a burst, more of them would be refused as well.
-                raise SlackBusyError(method, until - asked_at)
             asking = in_background(
                 self._ask(name, ask(), asked_at), name="asking Slack", expected=(SlackError,)
             )
@@ -242,10 +237,6 @@ class Directory:
     ) -> object:
         try:
             found = await answer
-        except SlackBusyError as busy:
-            self._refused[name[0]] = time.monotonic() + min(busy.retry_after, FRESH_FOR), busy.method
-            raise
-        else:
             if self._is_asked_now(name):
                 if len(self._kept) >= REMEMBERED:
                     self._kept.clear()

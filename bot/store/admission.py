@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from agent_adapter.contract.hitl import ApproveDecision
+from agent_adapter.contract.identity import digest
 from agent_adapter.contract.identity import interrupt_id as id_of
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.record import dump_recorded, unix_milliseconds
@@ -21,12 +22,14 @@ from bot.domain.standing import StandingMatch
 from bot.domain.statement import said_by_standing
 from bot.domain.transitions import Covered
 from bot.runtime.offload import offload
-from bot.store.changes import Changes, comparable
-from bot.store.commits import Committing
-from bot.store.reading import as_admitted
+from bot.store.commits import Committing, as_admitted, referred
+from bot.store.connected import WITHIN
 from bot.store.sealed import sealed_admission
 
 logger = logging.getLogger(__name__)
+
+CHANGES_KEPT = timedelta(days=7)
+"""For how long it is noted which call of a run was sent back for changes: the next proposal is shown beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +42,8 @@ class Beside:
     """By the index of a call, the name of the earlier one to which somebody asked for changes."""
 
 
-class Admitting(Changes, Committing):
-    """Admits interrupts, within what their agents may ask."""
+class Admitting(Committing):
+    """Admits interrupts, within what their agents may ask, and finds the call that is proposed again."""
 
     async def reserve(
         self, agent: str, limits: Limits, *, interrupt: Interrupt | None = None, size: int = 0
@@ -159,6 +162,41 @@ class Admitting(Changes, Committing):
         call = asked.interrupt.request.action_requests[matched.index]
         facts = facts_of_standing(call, asked.admission.terms[matched.index])
         return Covered(matched, text, facts, statement)
+
+    async def note_changes(self, state: Approval, index: int) -> None:
+        """Note that somebody asks for changes to a call, before that is recorded: the reader looks whether it was.
+
+        Raises:
+            StoreUnavailableError: when Redis does not answer in time.
+        """
+        name = self._changes_of(state.interrupt, index)
+        noted = self._guarded(self._redis.set(name, f"{state.id}:{index}", px=CHANGES_KEPT))
+        await self._in_time(noted, WITHIN)
+
+    async def sent_back(self, interrupt: Interrupt, name: str) -> tuple[Approval, int] | None:
+        """Give the record and index of a call to which people asked for changes, and which one of this interrupt is instead of.
+
+        Args:
+            interrupt: What is asked now.
+            name: Of that call, as it was noted.
+        """
+        interrupt_id, number = referred(name) or ("", 0)
+        before = await self._readable(interrupt_id) if interrupt_id else None
+        if before is None or before.id == interrupt.id or number >= len(before.recorded):
+            return None
+        recorded = before.recorded[number]
+        return (before, number) if recorded and recorded.changes else None
+
+    def _changes_of(self, interrupt: Interrupt, index: int) -> str:
+        tool = interrupt.request.action_requests[index].name
+        named = digest("changes", interrupt.agent, interrupt.run, tool)
+        return self.keys.changes(named)
+
+
+def comparable(interrupt: Interrupt) -> list[int]:
+    """Name the calls of an interrupt that an earlier one may be compared with: nobody knows which of several of a tool it is."""
+    tools = [call.name for call in interrupt.request.action_requests]
+    return [index for index, tool in enumerate(tools) if tools.count(tool) == 1]
 
 
 def deadline_of(state: Published, life: int | None) -> datetime:

@@ -21,17 +21,39 @@ from bot.domain.seal import Seal
 from bot.runtime.lateness import blaming
 from bot.runtime.statements import Signing
 from bot.store.durability import LOCAL, Confirming, Durability
-from bot.store.refused import Refused
 from bot.store.sealed import sealed_fact
 
 WITHIN = 1.0
 """Seconds that Redis may take while a person waits."""
+MOST_REFUSED = 100_000
+"""Calls to remember: some 20 MB. The one that was added first is forgotten first."""
 _T = TypeVar("_T")
 
 
 def flat(fields: Mapping[str, Sent]) -> list[Sent]:
     """Write fields as scripts take them: name, value, name, value, …"""
     return [part for field in fields.items() for part in field]
+
+
+class Refused:
+    """Remembers which calls somebody refused. If Redis loses a refusal, nothing approves that call."""
+
+    def __init__(self) -> None:
+        self._calls: dict[tuple[str, int], bool] = {}
+
+    def add(self, interrupt_id: str, index: int, *, is_final: bool) -> None:
+        """Remember that somebody did not approve an action, and whether that ended it."""
+        self._calls[interrupt_id, index] = is_final or self.is_final(interrupt_id, index)
+        if len(self._calls) > MOST_REFUSED:
+            del self._calls[next(iter(self._calls))]
+
+    def has(self, interrupt_id: str, index: int) -> bool:
+        """Whether somebody did not approve an action."""
+        return (interrupt_id, index) in self._calls
+
+    def is_final(self, interrupt_id: str, index: int) -> bool:
+        """Whether an action was not approved for good."""
+        return self._calls.get((interrupt_id, index), False)
 
 
 class Connected:

@@ -15,11 +15,9 @@ from bot.domain.errors import StoreUnavailableError
 from bot.domain.ids import MessageId
 from bot.domain.messages import PostedMessage, Shown
 from bot.domain.transitions import Change
-from bot.store.commits import ATTEMPTS
-from bot.store.paging import in_turns
-from bot.store.reading import Reading
+from bot.store.commits import ATTEMPTS, Committing
 from bot.store.sealed import where_of, without_forged_parts
-from bot.store.work import WorkLeases
+from bot.store.work import WorkLeases, in_turns
 
 _PART = re.compile(r"part:[0-9]+:[0-9]+")
 _LEASE = re.compile(r"([0-9]{1,16}) (\S+) ([0-9]{1,16})", re.ASCII)
@@ -43,7 +41,7 @@ class PartLease:
     """The lease as it is stored."""
 
 
-class Messages(Reading, WorkLeases):
+class Messages(Committing, WorkLeases):
     """Keeps which messages exist, who draws them, and what they show."""
 
     async def lease_part(self, state: Approval, part: MessageId, *, owner: str, lease: int) -> PartLease:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from bot.domain.waiting import Spot
 from bot.store.connected import Connected
-from bot.store.paging import PAGE
+from bot.store.work import PAGE
 
 Mine = Literal["asked", "decided"]
 """What a person asked for, and what they decided."""

@@ -1,17 +1,29 @@
-"""Owed work: cards to draw, and records for which something falls due."""
+"""Owed work: cards to draw, and records for which something falls due. What agents note in their inboxes, and which bots live."""
 
+import asyncio
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal, get_args
 
+from agent_adapter.contract.names import is_agent_name
+from agent_adapter.contract.trace import TRACEPARENT, TraceContext
+from agent_adapter.redis.scripts import Value
 from bot.store.connected import Connected
 
 WorkSet = Literal["undrawn", "due"]
 OwedSet = Literal["undrawn", "due", "unresumed"]
 _LATEST = 2**53
 _FAILED = re.compile(r"([1-9][0-9]{0,8}) ([0-9]{1,14}) (.*)", re.DOTALL | re.ASCII)
+TAKE_AT_ONCE = 100
+"""How many notes of an inbox one script takes. Meanwhile Redis does nothing else."""
+PAGE = 1000
+"""How many ids, or keys, Redis gives at once."""
+AT_ONCE = 100
+"""How many records one script looks at."""
+PAUSE = 0.05
+"""Seconds between two pages."""
 LONGEST_PAUSE = 3_600_000
 """Milliseconds."""
 OFTEN = 5
@@ -45,8 +57,36 @@ class Failing:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """One heartbeat of this process, and what Redis says."""
+
+    at: int
+    """The server's milliseconds."""
+    epoch: int
+    """How many heartbeats all bots have sent. The number only grows."""
+    server: str
+    """Which run of which server answers, and of which history; empty where it does not say it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What was in an inbox."""
+
+    notes: int
+    refused: int
+    """How many of them no client of ours writes, or are about a record that is not the agent's, or is gone."""
+    waits: tuple[tuple[int, TraceContext | None], ...] = field(default=(), compare=False)
+    """For each decided run that an agent took for the first time: how many milliseconds after its decision, and its trace."""
+
+    @property
+    def has_more(self) -> bool:
+        """Whether more may be in the inbox."""
+        return self.notes >= TAKE_AT_ONCE
+
+
 class WorkLeases(Connected):
-    """Leases owed work, to one process at a time."""
+    """Leases owed work, to one process at a time; reads inboxes, gives the ids of many records, and notes that a bot lives."""
 
     async def queue_drawing(self, interrupt_id: str) -> None:
         """Have the card of a record drawn."""
@@ -120,6 +160,86 @@ class WorkLeases(Connected):
         )
         # A score can be infinite, where something else wrote it.
         return {interrupt_id: int(max(0, min(due, _LATEST))) for interrupt_id, due in entries}
+
+    # --- Inboxes ------------------------------------------------------------------------------------------------------
+
+    async def take_inbox(self, agent: str) -> Taken:
+        """Do what follows from the oldest notes of an agent, and delete them."""
+        notes, refused, waits = await self.scripts(
+            "take_inbox", self._of(agent), agent=agent, limit=TAKE_AT_ONCE
+        )
+        return Taken(
+            notes, refused, tuple((wait, TraceContext.read({TRACEPARENT: parent})) for wait, parent in waits)
+        )
+
+    async def full_inboxes(self, told_of: Collection[str]) -> list[str]:
+        """Name the agents that have something in their inbox: of the known ones, then of those that we were told of."""
+        (known,) = await self._together(("ZRANGE", self.keys.inboxes, 0, -1))
+        names = [*dict.fromkeys((*(each.decode(errors="replace") for each in known or ()), *told_of))]
+        full = await self._together(*(("EXISTS", self.keys.inbox(name)) for name in names))
+        return [name for name, is_full in zip(names, full, strict=True) if is_full]
+
+    async def find_inboxes(self) -> list[str]:
+        """Name the agents that have something in their inbox, known or not. This looks at all keys."""
+        pages = self._named(self.keys.inbox(""), "stream")
+        return [name async for names in pages for name in names if is_agent_name(name)]
+
+    # --- Many records -------------------------------------------------------------------------------------------------
+
+    async def open_ids(self) -> AsyncIterator[Sequence[str]]:
+        """Give the ids of all open records, and of others for which something falls due."""
+        first = 0
+        while found := await self._guarded(self._redis.zrange(self.keys.due, first, first + PAGE - 1)):
+            yield found
+            first += PAGE
+            await asyncio.sleep(PAUSE)
+
+    async def all_ids(self) -> AsyncIterator[Sequence[str]]:
+        """Give the ids of all records that bots know, some of them twice. This looks at all keys."""
+        async for found in self._named(self.keys.card(""), "hash"):
+            yield found
+
+    async def _named(self, before: str, kind: str) -> AsyncIterator[list[str]]:
+        """Give what follows in the names of all keys that begin so."""
+        cursor = 0
+        while True:
+            cursor, keys = await self._guarded(
+                self._redis.scan(cursor, match=f"{before}*", count=PAGE, _type=kind)
+            )
+            yield [key.removeprefix(before) for key in keys]
+            if not int(cursor):
+                return
+            await asyncio.sleep(PAUSE)
+
+    # --- Heartbeats ---------------------------------------------------------------------------------------------------
+
+    async def heartbeat(
+        self, process: str, *, alive: bool = True, stepped_within: int = 0, quiet_for: float | None = 0.0
+    ) -> Beat:
+        """Note that this bot is alive, or that it has ended.
+
+        Args:
+            process: The name of this process.
+            alive: False when it has ended.
+            stepped_within: When the process saw that the server's clock was set: within how many milliseconds before now.
+                Otherwise 0.
+            quiet_for: Seconds since Slack last carried out one of its calls; `None` when Slack cannot be used, or when this
+                process takes no clicks.
+        """
+        given: dict[str, Value] = {
+            "process": process,
+            "is_alive": int(alive),
+            "stepped_within": stepped_within,
+            "quiet_for": None if quiet_for is None else int(quiet_for * 1000),
+        }
+        at, epoch, server = await self.scripts("bot_heartbeat", self.keys.of(), **given)
+        return Beat(at, epoch, server)
+
+
+def in_turns(interrupt_ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Give some ids at a time, for one script."""
+    for first in range(0, len(interrupt_ids), AT_ONCE):
+        yield interrupt_ids[first : first + AT_ONCE]
 
 
 def _shown(stored: bytes) -> str:

@@ -8,7 +8,6 @@ from aiohttp import ClientSession, ClientTimeout
 
 from bot.domain.errors import (
     InterruptFaultError,
-    SlackBusyError,
     SlackError,
     SlackUnclearError,
     WorkspaceFaultError,
@@ -226,20 +225,6 @@ async def test_when_slack_does_not_say_it_is_an_error(
         await directory.person("U0DANA")
 
     await slack.remove_fault(fault_id)
-
-    assert await directory.person("U0DANA") == Person("U0DANA", "T0PLAY")
-
-
-async def test_while_slack_asks_to_wait_no_such_question_is_asked(directory: Directory, slack: Control):
-    """A burst of clicks would only have more of them refused. Other questions are asked, and this one again afterwards."""
-    await slack.fault("users.info", "ratelimited", seconds=1)
-    for user in ("U0DANA", "U0ERIK", "U0DANA"):
-        with pytest.raises(SlackBusyError):
-            await directory.person(user)
-    assert await asked(slack, "users.info") == 1
-    assert await directory.matching("U0ERIK", ["S0OPS"], "C0APPROVALS")
-
-    await asyncio.sleep(1)
 
     assert await directory.person("U0DANA") == Person("U0DANA", "T0PLAY")
 

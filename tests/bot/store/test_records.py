@@ -109,7 +109,7 @@ async def test_an_ended_record_takes_no_decision(client: ApprovalClient, store: 
 async def test_a_request_for_changes_is_not_held_by_a_redis_that_hangs(client, store, redis, monkeypatch):
     """Its person hears in time that nothing was recorded."""
     state = await admitted(client, store)
-    monkeypatch.setattr("bot.store.changes.WITHIN", 0.05)
+    monkeypatch.setattr("bot.store.admission.WITHIN", 0.05)
 
     async with asyncio.timeout(30):
         await redis.client_pause(1_000)
