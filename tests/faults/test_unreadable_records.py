@@ -91,48 +91,6 @@ async def test_a_record_that_is_damaged_while_people_decide_closes_its_card(
     await nothing_owed(store)
 
 
-WELL_FORMED = {
-    "a vote on no action": ("vote:7:U0DANA", '1 approve click {"decision": {"type": "approve"}}'),
-    "a message in no place": ("part:7:0", "C0APPROVALS 1.1 open digest"),
-    "somebody who looks at no place": ("claim:7", "1 99999999999999 U0DANA"),
-    "a place of no action": ("place:0", '["C0APPROVALS", null, [7], []]'),
-    "a remark on no action": ("remark:1", '{"kind": "remind", "places": [0], "actions": [7]}'),
-    "a standing approval that nobody gave": ("sticky_grant:0", '{"scope": "agent", "lasts": "PT1H"}'),
-    "a status of no script": ("status", "approved"),
-    "a reader of no pages": ("pages", "0:x"),
-    "a time": ("deadline", "soon"),
-}
-
-
-async def test_a_click_on_a_record_with_a_damaged_card_is_answered_and_all_others_go_on(
-    start_bot, slack, client, redis, watcher, caplog
-):
-    """The person reads that it cannot be read, nothing is decided, and no listener and no loop has failed."""
-    bot = await start_bot()
-    dana = Someone(slack, "U0DANA")
-    damaged = [client.interrupt(asking(an_action())) for _ in WELL_FORMED]
-    fine = client.interrupt(asking(an_action("fine")))
-    for each in (*damaged, fine):
-        await client.publish(each)
-        await watcher.card(each.id)
-    for each, (field, value) in zip(damaged, WELL_FORMED.values(), strict=True):
-        await redis.hset(f"{{assent}}:card:{each.id}", field, value)
-        await redis.hset(f"{{assent}}:card:{each.id}", "sticky_until:0", "99999999999999")
-    bot.store.forget_remembered()
-
-    for each in damaged:
-        before = len(watcher.notices("U0DANA"))
-        await dana.press(watcher.cards(each.id)[0], "approve:0")
-        await until(lambda before=before: len(watcher.notices("U0DANA")) > before)
-        assert "cannot be read" in watcher.notices("U0DANA")[-1]
-        assert await redis.hget(f"{{assent}}:card:{each.id}", "d:0") is None
-
-    await dana.press(watcher.cards(fine.id)[0], "approve:0")
-    assert (await client.wait(fine.id)).decisions[0].type == "approve"
-    assert "listener.failed" not in caplog.text
-    assert "loop.failed" not in caplog.text
-
-
 async def overwrite(redis: Redis, side: str, interrupt_id: str) -> None:
     """Put a key of another type in the place of one half of a record."""
     await redis.set(f"{{assent}}:{side}:{interrupt_id}", "foreign")

@@ -1,8 +1,6 @@
 """A worker dies between any two of its steps: another goes on, the run is resumed once, and each tool runs once."""
 
 import asyncio
-import itertools
-import random
 from collections import Counter
 from functools import partial
 
@@ -10,7 +8,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
 from agent_adapter.errors import ServerUnreachableError
-from tests.support.faults import Process, eventually, rounds
+from tests.support.faults import eventually, rounds
 from tests.support.workers import (
     GO,
     RAN,
@@ -23,7 +21,6 @@ from tests.support.workers import (
     owed,
     resumed,
     thread,
-    threads_in,
     working,
 )
 
@@ -181,78 +178,3 @@ async def following(store, *known):
 
 async def nothing_owed(store):
     return await owed(store) == 0
-
-
-@pytest.mark.parametrize(
-    ("kind", "threads_database"),
-    [
-        ("graph", "sqlite"),
-        pytest.param("graph", "postgres", marks=pytest.mark.nightly),
-        pytest.param("openai", "sqlite", marks=pytest.mark.nightly),
-    ],
-    indirect=["threads_database"],
-)
-@pytest.mark.timeout(600)
-async def test_workers_that_are_killed_lose_nothing(redis_url, store, threads_database, kind, worker_process):
-    """Real processes, killed at any moment: what was cut off inside a tool runs again under the same key, nothing else does."""
-    async with (
-        threads_in(threads_database) as saver,
-        a_client(redis_url) as approvals,
-    ):
-        for number in range(rounds(1, 10)):
-            async with asyncio.timeout(300):
-                agent = a_graph(Notes(), saver) if kind == "graph" else an_openai_agent(Notes())
-                first = await ask(agent, approvals, kind, f"thread-{number}")
-                await decide(store, first)
-                worker_process.start()
-                await asyncio.sleep(random.uniform(1.5, 4.0))
-                worker_process.kill()
-                worker_process.start()
-                second = await eventually(partial(following, store, first), within=60)
-                await decide(store, second)
-                await eventually(lambda: nothing_owed(store), within=60)
-                worker_process.kill()
-
-                keys = Counter(
-                    line.rpartition(" ")[2] for line in worker_process.notes() if "over" not in line
-                )
-                assert {f"{first}:0", f"{first}:1", f"{second}:0"} == set(keys)
-                assert all(count <= 2 for count in keys.values())
-
-
-class WorkerProcess:
-    """`python -m agent_adapter.worker`, as an operator runs it."""
-
-    def __init__(self, folder, redis_url, threads):
-        self._folder, self._numbers, self._running = folder, itertools.count(), None
-        self._environment = {
-            "REDIS_URL": redis_url,
-            "ASSENT_AGENT": "billing",
-            "AGENT_THREADS": threads,
-            "AGENT_NOTES": str(folder / "notes"),
-            "AGENT_SLOWNESS": "0.1",
-        }
-
-    def start(self):
-        log = self._folder / f"worker-{next(self._numbers)}.log"
-        registry = "tests.support.faults_worker:registry"
-        self._running = Process("agent_adapter.worker", self._environment, log, registry, "--lease", "1")
-
-    def kill(self):
-        if self._running:
-            self._running.kill()
-            self._running = None
-
-    def notes(self):
-        """What the tools and the owners of runs have noted since the last time."""
-        path = self._folder / "notes"
-        lines = path.read_text().splitlines()
-        path.unlink()
-        return lines
-
-
-@pytest.fixture
-def worker_process(tmp_path, redis_url, threads_database):
-    process = WorkerProcess(tmp_path, redis_url, threads_database)
-    yield process
-    process.kill()
