@@ -30,7 +30,7 @@ from bot.jobs.audit_mover import MOST_BYTES, AuditMover, posting_to
 from bot.jobs.deadlines import Deadlines
 from bot.jobs.heartbeat import EVERY as BEAT_EVERY
 from bot.jobs.heartbeat import Heartbeat
-from bot.jobs.inboxes import InboxReader
+from bot.jobs.inboxes import QUIET, InboxReader, WakeUps
 from bot.jobs.leased_loop import Worker
 from bot.jobs.policy_watch import PolicyKeeper
 from bot.jobs.presenter import Presenter
@@ -40,7 +40,6 @@ from bot.jobs.slack_call import Line
 from bot.jobs.slack_link import SlackLink
 from bot.jobs.slack_trouble import SlackTrouble
 from bot.jobs.slack_watch import SlackWatch
-from bot.jobs.wake_ups import QUIET, WakeUps
 from bot.listeners.actions import Buttons
 from bot.listeners.deliveries import Deliveries, bind
 from bot.listeners.home import HomeTab
@@ -170,7 +169,7 @@ def compose(opened: Opened) -> Bot:
     deadlines = Deadlines(
         store,
         SilenceCheck(slack_watch, judge, store.refused, rules).why_not,
-        on_call=lambda entry: directory.members(entry, ""),
+        lambda entry: directory.members(entry, ""),
     )
     falling_due = Worker(
         store,
@@ -201,15 +200,7 @@ def compose(opened: Opened) -> Bot:
     link = SlackLink(slack, health, policies, sockets, drawing.wake, opened.bot_keys)
     post = posting_to(slack, settings.audit_channel) if settings.audit_channel else None
     mover = AuditMover(audit, health, process, MOST_BYTES, settings.audit_days, post)
-    wake_ups = WakeUps(
-        settings.redis_url,
-        opened.keys,
-        inboxes,
-        drawing.wake,
-        guard,
-        address=address_of(settings.redis_url),
-        credentials=settings.redis_credentials,
-    )
+    wake_ups = WakeUps(settings, opened.keys, inboxes, drawing.wake, guard)
     return Bot(
         process,
         settings,

@@ -28,7 +28,7 @@ from bot.domain.audit_export import COLUMNS, cells_of, json_line, neutral, ocsf_
 from bot.domain.errors import SettingsError
 from bot.runtime.settings import load_access
 from bot.store.audit import AuditStore
-from bot.store.writing import FACTS
+from bot.store.connected import FACTS
 from bot.text.literal import one_line
 
 audit_cli = typer.Typer(help="Show who decided what, when, and by which rule.", invoke_without_command=True)

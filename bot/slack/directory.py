@@ -38,7 +38,7 @@ class OnCall(Protocol):
 
 
 class Directory:
-    """Looks up people and their memberships."""
+    """Looks up people and their memberships. A SlackError says that Slack does not say: then nobody may decide."""
 
     def __init__(self, slack: SlackClient, on_call: OnCall | None = None) -> None:
         self._slack = slack
@@ -79,11 +79,7 @@ class Directory:
         return self._as_acting(person), frozenset(found)
 
     async def person(self, user_id: str, *, within: float = inf) -> Person:
-        """Say who this is, by an answer of Slack that is at most this many seconds old.
-
-        Raises:
-            SlackError: when Slack does not say. Nobody may decide then.
-        """
+        """Say who this is, by an answer of Slack that is at most this many seconds old."""
 
         async def ask() -> Person:
             user = await _unless_unknown(self._slack.user(user_id), {"deleted": True})
@@ -101,21 +97,13 @@ class Directory:
     async def matching(
         self, user_id: str, approvers: Iterable[str], channel: str, *, within: float = inf
     ) -> frozenset[str]:
-        """Name the entries of an approver list that this person matches: their id, their groups, `channel`.
-
-        Raises:
-            SlackError: when Slack does not say.
-        """
+        """Name the entries of an approver list that this person matches: their id, their groups, `channel`."""
         return frozenset(
             [entry for entry in approvers if user_id in await self.members(entry, channel, within=within)]
         )
 
     async def named(self, terms: Terms) -> Terms:
-        """Give terms with the names of those whom a card names, and with those who are on call now.
-
-        Raises:
-            SlackError: when Slack does not say who is on call.
-        """
+        """Give terms with the names of those whom a card names, and with those who are on call now."""
         schedules = [entry for entry in terms.approvers if is_on_call(entry)]
         found = {entry: sorted(await self.members(entry, "")) for entry in schedules}
         on_call = {entry: tuple(people[:MOST_ON_CALL]) for entry, people in found.items() if people}
@@ -128,22 +116,14 @@ class Directory:
         return [entry for entry, people in zip(entries, found, strict=True) if user_id in people]
 
     async def groups_of(self, user_id: str) -> list[str]:
-        """Name the user groups that somebody is in; none where the app may not see groups.
-
-        Raises:
-            SlackError: when Slack does not say.
-        """
+        """Name the user groups that somebody is in; none where the app may not see groups."""
         if GROUP_SCOPE not in self._slack.me.scopes:
             return []
         groups = await self._fresh(_ALL_GROUPS, self._slack.groups_with_members, inf)
         return [group for group, members in groups.items() if user_id in members]
 
     async def channels_of(self, user_id: str) -> list[str]:
-        """Name the channels that somebody is in, as far as the app sees them.
-
-        Raises:
-            SlackError: when Slack does not say.
-        """
+        """Name the channels that somebody is in, as far as the app sees them."""
         ask = partial(self._slack.own_channels, user_id)
         return await self._fresh(("channels of", user_id), ask, inf)
 
@@ -163,11 +143,7 @@ class Directory:
         return groups.get(entry, "")
 
     async def thread_author(self, channel: str, thread_ts: str) -> str | None:
-        """Name the person who began a thread; `None` when no person did.
-
-        Raises:
-            SlackError: when Slack does not say.
-        """
+        """Name the person who began a thread; `None` when no person did."""
         ask = partial(self._slack.thread_author, channel, thread_ts)
         return await self._fresh(("thread", f"{channel} {thread_ts}"), ask, inf)
 
@@ -179,11 +155,7 @@ class Directory:
             self._asking.pop(changed, None)
 
     async def members(self, entry: str, channel: str, *, within: float = inf) -> frozenset[str]:
-        """Name the people that an entry of an approver list means. While a schedule does not answer, it means nobody.
-
-        Raises:
-            SlackError: when Slack does not say.
-        """
+        """Name the people that an entry of an approver list means. While a schedule does not answer, it means nobody."""
         known = self._recall_members(entry, channel, within)
         if known is not None:
             return known

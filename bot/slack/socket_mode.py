@@ -19,6 +19,7 @@ from bot.slack.client import WORKSPACE_FAULTS
 logger = logging.getLogger(__name__)
 
 Deliver: TypeAlias = Callable[[dict[str, Any]], Awaitable[tuple[int, dict[str, Any] | None]]]
+"""Handles what arrives. It gives a status, and what Slack is told beside it."""
 CONNECTIONS = 2
 CONNECT_WITHIN = 10.0
 """Seconds for one connection to open."""
@@ -130,13 +131,6 @@ class Sockets:
     """The connections of one process."""
 
     def __init__(self, app_token: str, web_client: AsyncWebClient, deliver: Deliver) -> None:
-        """Prepare the connections without opening them.
-
-        Args:
-            app_token: The app-level token of the connections.
-            web_client: Asks Slack for their addresses.
-            deliver: Handles what arrives. It gives a status, and what Slack is told beside it.
-        """
         self._app_token = app_token
         self._web_client = web_client
         self._deliver = deliver

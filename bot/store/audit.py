@@ -17,7 +17,7 @@ from bot.domain.audit_entry import AuditEntry, Mark, is_text
 from bot.domain.transitions import ANYTHING, Change, Entry
 from bot.runtime.log_key import LogKey
 from bot.store.audit_log import AuditLog
-from bot.store.writing import FACTS, Writing
+from bot.store.connected import FACTS, Connected
 
 IN_REDIS = timedelta(days=7)
 """For how long entries stay in Redis, where they are kept elsewhere after it."""
@@ -33,7 +33,7 @@ READ_AT_ONCE = 1000
 """How many entries one command reads. Clicks wait some milliseconds meanwhile."""
 
 
-class AuditStore(Writing):
+class AuditStore(Connected):
     """Reads the audit trail.
 
     Its Redis client gives bytes that are not UTF-8 as they are, so a damaged entry cannot hide the others.

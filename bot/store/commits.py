@@ -25,9 +25,8 @@ from bot.domain.errors import StoreUnavailableError
 from bot.domain.transitions import ANYTHING, Change, Entry
 from bot.runtime.offload import Received, offload
 from bot.store.believed import believed
-from bot.store.connected import WITHIN
+from bot.store.connected import WITHIN, Connected, Record
 from bot.store.sealed import bounded, unsealed
-from bot.store.writing import Record, Writing
 
 logger = logging.getLogger(__name__)
 
@@ -84,7 +83,7 @@ def weight(state: Published) -> int:
     return _EACH + 2 * len(body) + _VALUE * values + 8 * (state.size - len(body))
 
 
-class Committing(Writing):
+class Committing(Connected):
     """Reads records, caches those that people look at now, and writes a change if nobody else has changed the record since."""
 
     @cached_property
@@ -269,15 +268,7 @@ class Committing(Writing):
         index: int | None = None,
         code: str,
     ) -> None:
-        """Enter into the audit trail that somebody pressed, and that nothing was stored.
-
-        Args:
-            interrupt_id: The record.
-            user: Who pressed.
-            event: Whether it was refused, or could not be done.
-            button: What they pressed, or the button that opened their form.
-            index: The index of the action, if it is about one.
-            code: Why.
+        """Enter into the audit trail that somebody pressed, or sent a form that this button opens, and that nothing was stored.
 
         Raises:
             StoreUnavailableError: when Redis did not answer in time.

@@ -96,13 +96,10 @@ class Messages(Committing, WorkLeases):
         Args:
             interrupt_id: The record.
             part: Which message.
-            held: Its lease as it is stored.
+            held: Its lease as it is stored. False is returned when it went to somebody else.
             shown: What Slack shows.
             before: What the record said of it when the message was leased.
             forget: Whether the message is gone.
-
-        Returns:
-            False when the lease went to somebody else.
         """
         key, lease = self.keys.card(interrupt_id), f"lease:{part}"
         read: dict[str, str] = {lease: held}
@@ -124,13 +121,7 @@ class Messages(Committing, WorkLeases):
         return is_saved
 
     async def invalidate_part(self, interrupt_id: str, part: MessageId, ts: str = "") -> None:
-        """Note that it is unknown what Slack shows of one message, and have it drawn again.
-
-        Args:
-            interrupt_id: The record.
-            part: Which message.
-            ts: Do so only if the message still has this ts.
-        """
+        """Note that it is unknown what Slack shows of a message, if it still has this `ts`, and have it drawn again."""
         key, field = self.keys.card(interrupt_id), f"part:{part}"
         for _ in range(ATTEMPTS):
             shown = await self._guarded(self._redis.hget(key, field))

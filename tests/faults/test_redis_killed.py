@@ -42,8 +42,8 @@ async def test_killed_redis_loses_nothing(mortal_redis, start_bot, client, slack
         await asyncio.to_thread(mortal_redis.start)
 
     flow = Flow(client, slack, store, watcher)
-    async with breaking(kill_and_restart, pauses=(0.5, 1.5)) as killed:
+    async with breaking(kill_and_restart, pauses=(1, 3)) as killed:
         await flow.run(rounds(10, 300))
 
     await nothing_owed(store)
-    assert len(killed) > 1
+    assert killed
