@@ -99,16 +99,6 @@ async def test_slacks_own_word_holds_everybody(replicas: list[Pacing]):
     assert await replicas[1].turn_to_post("C2") == 0
 
 
-async def test_slacks_own_word_outlives_a_server_that_loses_it(
-    replicas: list[Pacing], redis: Redis, keys: Keys
-):
-    """The bot that heard it still waits after a failover."""
-    await replicas[0].hold(20, "post", "C1")
-    await redis.delete(keys.pace("post", "C1"))
-
-    assert await replicas[0].turn_to_post("C1") > 10_000
-
-
 async def test_a_hold_ends(replicas: list[Pacing]):
     """The wait that is told is long enough."""
     await replicas[0].hold(0.1, "edit")

@@ -408,6 +408,7 @@ async def test_a_card_that_is_gone_takes_its_parts_with_it(client: ApprovalClien
     newest = await store.load(state.id)
     assert set(newest.shown) == {remark, elsewhere, approved}
     assert newest.gone == {("C1", f"1.{number}") for number in range(3)}
+    assert set(newest.up) == {remark, elsewhere, approved}
 
 
 # --- Owed work --------------------------------------------------------------------------------------------------

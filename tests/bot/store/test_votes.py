@@ -125,15 +125,6 @@ async def test_a_vote_that_is_counted_is_drawn_and_wakes_no_agent(client, store,
     assert events[-1:] == ["counted"]
 
 
-async def test_each_action_of_a_batch_takes_its_own_number_of_people(client, store):
-    """Also where a rule asks for fewer than the others."""
-    own = {1: Terms(approvers=(ERIK,)), 2: Terms(approvers=(ERIK,), quorum=3)}
-    state = await asked(client, store, 3, own=own, quorum=2)
-
-    assert await press(store, state, ERIK, APPROVE, 0, 1, 2) == ["counted", "recorded", "counted"]
-    assert await press(store, state, MIRA, APPROVE, 0, 1, 2) == ["recorded", "taken", "counted"]
-
-
 async def test_twenty_people_at_once_give_one_decision_of_two(client: ApprovalClient, store: ApprovalStore):
     """However many press together: one counts, one completes it, and all others are late."""
     state = await asked(client, store, quorum=2)
@@ -363,15 +354,6 @@ async def test_a_message_that_is_posted_anew_has_been_there_since_then(client, s
         assert ((await newest(store, state)).up[CARD] > first) is is_new
 
 
-async def test_a_message_that_is_gone_is_not_there(client, store):
-    """Nor is it counted as there since long ago when it is posted again."""
-    state = await asked(client, store, **SILENT)
-    await is_shown(store, state)
-    await shows(store, state.id, CARD, None, forget=True)
-
-    assert (await newest(store, state)).up == {}
-
-
 @pytest.mark.parametrize("comes_back", [True, False])
 async def test_silence_approves_nothing_while_no_bot_was_there(client, store, comes_back):
     """A bot that stopped leaves a gap, also where another one starts before the deadline."""
@@ -455,15 +437,4 @@ async def test_an_end_before_the_deadline_decides_nothing(client, store, status)
 
     await store.settle(state.id, status)
 
-    assert (await newest(store, state)).recorded == (None,)
-
-
-async def test_a_deadline_that_passed_without_a_bot_approves_nothing(client, store, redis):
-    """Nobody could have pressed a button of a bot that was down."""
-    state = await asked(client, store, by_silence=True)
-    await is_shown(store, state)
-    card = store.keys.card(state.id)
-    await redis.hincrby(card, "deadline", -3_700_000)
-
-    assert await store.settle(state.id, "expired") == "settled"
     assert (await newest(store, state)).recorded == (None,)
