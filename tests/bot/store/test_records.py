@@ -365,7 +365,7 @@ async def test_one_process_draws_a_part_at_a_time(client: ApprovalClient, store:
 async def test_what_is_leased_is_the_record_as_it_is_now(client: ApprovalClient, store: ApprovalStore):
     """It is read again only where another process has decided, or drawn, since it was read."""
     state = await admitted(client, store)
-    unchanged = await store.lease_part(state, CARD, owner="me", lease=60_000)
+    unchanged = await store.lease_part(state, MessageId(0, "part", 1), owner="me", lease=60_000)
     await decide(store, state, {0: ApproveDecision()})
     decided = await store.lease_part(state, CARD, owner="me", lease=60_000)
     await store.save_part(state.id, CARD, held=decided.held, shown=Shown("C1", "1.2", "digest"))
