@@ -16,7 +16,8 @@ from agent_adapter.contract.identity import interrupt_id
 from agent_adapter.contract.interrupt import Interrupt, Route
 from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.wire import dump_interrupt
-from agent_adapter.redis.acts import Stamp, Word, arguments, publish
+from agent_adapter.redis.acts import publish
+from agent_adapter.redis.change import Stamp, Word, arguments
 from agent_adapter.redis.pool import open_redis
 from agent_adapter.redis.scripts import AGENT_LUA, read_script
 from bot.domain.admission import Admission
@@ -220,8 +221,10 @@ async def _show(store: ApprovalStore, record: str) -> None:
     state = await store.load(record)
     assert state
     await store.admit(state, admission(state.interrupt))
-    await store.lease_part(record, PART, owner="bench", lease=30_000)
-    await store.save_part(record, PART, owner="bench", shown=Shown(CHANNEL, TS, "0" * 24))
+    admitted = await store.admitted(record)
+    assert admitted
+    lease = await store.lease_part(admitted, PART, owner="bench", lease=30_000)
+    await store.save_part(record, PART, held=lease.held, shown=Shown(CHANNEL, TS, "0" * 24))
 
 
 async def all_drawn(url: str) -> None:

@@ -28,9 +28,7 @@ from bot.jobs.audit_mover import MOST_BYTES, AuditMover
 from bot.jobs.deadlines import Deadlines
 from bot.jobs.heartbeat import EVERY as BEAT_EVERY
 from bot.jobs.heartbeat import Heartbeat
-from bot.jobs.home_tabs import EVERY as HOME_EVERY
-from bot.jobs.home_tabs import HomeTabs
-from bot.jobs.inboxes import InboxReader
+from bot.jobs.inboxes import QUIET, InboxReader, WakeUps
 from bot.jobs.leased_loop import Worker
 from bot.jobs.policy_watch import PolicyKeeper
 from bot.jobs.presenter import Presenter
@@ -40,7 +38,6 @@ from bot.jobs.slack_call import Line
 from bot.jobs.slack_link import SlackLink
 from bot.jobs.slack_trouble import SlackTrouble
 from bot.jobs.slack_watch import SlackWatch
-from bot.jobs.wake_ups import QUIET, WakeUps
 from bot.listeners.actions import Buttons
 from bot.listeners.deliveries import Deliveries, bind
 from bot.listeners.home import HomeTab
@@ -147,14 +144,12 @@ def compose(opened: Opened) -> Bot:
     slack_watch = SlackWatch(store, slack, pacing, health, guard, every=settings.sweep_seconds)
     home = Home(store, judge, directory, standing)
     home_tab = HomeTab(home, slack, tasks)
-    home_tabs = HomeTabs(home, pacing, home_tab.write)
     quota = Quota(lambda: policies.policy, store)
     trouble = SlackTrouble(store, health)
     presenter = Presenter(
         store,
         Admissions(store, slack, directory, policies, standing, quota, guard, trouble),
         Line(slack, pacing, store, health, guard, trouble, tasks, int(settings.lease_seconds * 1000)),
-        home_tabs.note,
     )
     drawing = Worker(
         store,
@@ -163,13 +158,12 @@ def compose(opened: Opened) -> Bot:
         lease=settings.lease_seconds,
         sweep=settings.sweep_seconds,
         wait=presenter.wait,
-        outages=lambda: guard.outages,
     )
     rules = (lambda: policies.policy) if opened.bot_keys else None
     deadlines = Deadlines(
         store,
         SilenceCheck(slack_watch, judge, store.refused, rules).why_not,
-        on_call=lambda entry: directory.members(entry, ""),
+        lambda entry: directory.members(entry, ""),
     )
     falling_due = Worker(
         store,
@@ -177,7 +171,6 @@ def compose(opened: Opened) -> Bot:
         deadlines.on_due,
         lease=settings.lease_seconds,
         sweep=min(1.0, settings.sweep_seconds),
-        outages=lambda: guard.outages,
     )
     heartbeat = Heartbeat(
         process, store, opened.redis, guard, slack, health, every=min(BEAT_EVERY, settings.sweep_seconds)
@@ -196,19 +189,11 @@ def compose(opened: Opened) -> Bot:
     bolt = _bolt(settings, slack)
     bind(bolt, home_tab, directory, slack_watch.on_deleted)
     deliveries = Deliveries(bolt, slack, directory, Buttons(services, home_tab))
-    sockets = _sockets(settings, slack, deliveries, heartbeat)
+    sockets = _sockets(settings, slack, deliveries)
     inboxes = InboxReader(store, drawing.wake, sweep=settings.sweep_seconds)
     link = SlackLink(slack, health, policies, sockets, drawing.wake, opened.bot_keys)
     mover = AuditMover(audit, health, process, MOST_BYTES, settings.audit_days)
-    wake_ups = WakeUps(
-        settings.redis_url,
-        opened.keys,
-        inboxes,
-        drawing.wake,
-        guard,
-        address=address_of(settings.redis_url),
-        credentials=settings.redis_credentials,
-    )
+    wake_ups = WakeUps(settings, opened.keys, inboxes, drawing.wake, guard)
     return Bot(
         process,
         settings,
@@ -232,7 +217,6 @@ def compose(opened: Opened) -> Bot:
             Job("deadlines", falling_due.run),
             Job("drawing", drawing.run),
             Job("lookout", slack_watch.run),
-            Job("home tabs", home_tabs.run, every=HOME_EVERY),
             Job("inboxes", inboxes.run),
             Job("wake-ups", wake_ups.run, every=QUIET),
             Job("policy", partial(policies.watch, slack)),
@@ -263,7 +247,7 @@ def _http(opened: Opened, deliveries: Deliveries, heartbeat: Heartbeat, quota: Q
     rates = Rates(settings.api_requests_per_minute)
     site = build_site(
         health,
-        build_registry(health, lambda: heartbeat.owed, lambda: heartbeat.aside, lambda: heartbeat.ages),
+        build_registry(health, lambda: heartbeat.owed, lambda: heartbeat.failing, lambda: heartbeat.ages),
         deliver=deliveries.take,
         signing_secret=None if settings.socket_mode else settings.slack_signing_secret,
         api=build_api(_api(opened, quota), rates),
@@ -286,13 +270,11 @@ def _api(opened: Opened, quota: Quota) -> ApiSpace:
     return ApiSpace(KeyRing(opened.redis, opened.keys, address=address, seal=seal), agents, quota)
 
 
-def _sockets(
-    settings: Settings, slack: SlackClient, deliveries: Deliveries, heartbeat: Heartbeat
-) -> Sockets | None:
+def _sockets(settings: Settings, slack: SlackClient, deliveries: Deliveries) -> Sockets | None:
     if not settings.socket_mode or not settings.slack_app_token:
         return None
     _quiet("slack_sdk.socket_mode.aiohttp")
-    return Sockets(settings.slack_app_token, slack.repeating, deliveries.take, others=heartbeat.others)
+    return Sockets(settings.slack_app_token, slack.repeating, deliveries.take)
 
 
 def _bolt(settings: Settings, slack: SlackClient) -> AsyncApp:

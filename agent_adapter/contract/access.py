@@ -33,19 +33,15 @@ OF_ALL: Mapping[str, Rights] = {
     "clock": Rights("R", "R", "R"),
     "server": Rights("R", "R", "R"),
     "unresumed": Rights("", "RW", "RW"),
-    "undrawn": Rights("", "", "RW"),
-    "due": Rights("", "", "RW"),
-    "failing": Rights("", "", "RW"),
     "meta": Rights("R", "R", "R"),
     "keys": Rights("", "", "RW"),
     "keys:used": Rights("", "", "RW"),
 }
 """Keys that all agents share. Of those that are not here, an operator reads all, and agents and workers none."""
 
-CHANNELS: Mapping[Role, tuple[Literal["wake", "inbox"], ...]] = {
+CHANNELS: Mapping[Role, tuple[Literal["inbox"], ...]] = {
     "agent": ("inbox",),
     "worker": ("inbox",),
-    "operator": ("wake",),
 }
 """Where messages may be published. A bot may publish and listen everywhere in its namespace."""
 
@@ -62,7 +58,7 @@ _OF_BOTS = (
 )
 _OF_OPERATORS = (
     # Nobody else could tell Redis that the file of users has changed.
-    "acl|load exists get hdel hexists hget hgetall hkeys hset memory|usage mget publish scan smembers time type "
+    "acl|load exists get hdel hexists hget hgetall hkeys hset memory|usage mget scan smembers time type "
     "xlen xrange xrevrange zadd zcard zrange"
 )
 COMMANDS: Mapping[Role, tuple[str, ...]] = {
@@ -112,4 +108,4 @@ def _rights(role: Role, keys: Keys, agent: str) -> Iterator[str]:
         # An operator may read everything.
         if right and (role != "operator" or right == "RW"):
             yield f"%{right}~{keys.prefix}{kind}" + (f":{whose}" if kind in OF_AGENTS else "")
-    yield from (f"&{keys.channel(name)}" for name in CHANNELS[role])
+    yield from (f"&{keys.channel(name)}" for name in CHANNELS.get(role, ()))

@@ -40,7 +40,6 @@ class Keys:
     unresumed = Shared()
     standing = Shared("sticky")
     inboxes = Shared()
-    homes = Shared()
     bots = Shared()
     epoch = Shared()
     clock = Shared()

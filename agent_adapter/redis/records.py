@@ -44,24 +44,19 @@ from agent_adapter.receipts.answer import Verifier, proven
 from agent_adapter.receipts.question import Marks, sign_question
 from agent_adapter.receipts.statement import continuation_field
 from agent_adapter.redis.acts import (
-    Answer,
-    Change,
     Claim,
-    Stamp,
     ThreadClaim,
-    Word,
     exists,
     finish,
     go_on_with,
     publish,
     read,
     report,
-    run,
     stall,
     unknown,
     withdraw,
-    written,
 )
+from agent_adapter.redis.change import Answer, Change, Stamp, Word, run, written
 from agent_adapter.redis.scripts import Private, Scripts, opened, read_hashes
 
 if TYPE_CHECKING:

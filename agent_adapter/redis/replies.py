@@ -25,7 +25,7 @@ from agent_adapter.errors import (
     UnreadableRecordError,
 )
 from agent_adapter.loops import Loop, Loops
-from agent_adapter.redis.acts import WHATEVER, Change, Words, run, wake
+from agent_adapter.redis.change import WHATEVER, Change, Words, run, wake
 from agent_adapter.redis.pool import COMMAND_TIMEOUT, end_task
 from agent_adapter.redis.scripts import Scripts
 from agent_adapter.redis.server_check import explained

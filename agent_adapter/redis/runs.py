@@ -14,7 +14,8 @@ from agent_adapter.errors import (
     UnreadableContinuationError,
 )
 from agent_adapter.receipts.statement import continuation_field
-from agent_adapter.redis.acts import (
+from agent_adapter.redis.acts import exists, says
+from agent_adapter.redis.change import (
     ANYTHING,
     NOTHING,
     WHATEVER,
@@ -23,11 +24,9 @@ from agent_adapter.redis.acts import (
     Stamp,
     Word,
     Words,
-    exists,
     note,
     run,
     same,
-    says,
     wake,
     written,
 )

@@ -27,7 +27,7 @@ from agent_adapter.redis.server_check import explained
 
 AGENT_LUA = "agent_adapter.redis.lua"
 PRELUDE = "prelude"
-SHARED_SCRIPTS = ("read", "finish_work")
+SHARED_SCRIPTS = ("read", "finish_work", "change")
 """Scripts that the agent's side and the bot share."""
 
 Sent: TypeAlias = str | int | float

@@ -33,7 +33,7 @@ from bot.runtime.bot_keys import problem_of_head
 from bot.runtime.settings import load_access
 from bot.store.audit import AuditStore
 from bot.store.audit_log import AuditLog
-from bot.store.writing import FACTS
+from bot.store.connected import FACTS
 from bot.text.literal import one_line
 
 audit_cli = typer.Typer(help="Show who decided what, when, and by which rule.", invoke_without_command=True)

@@ -101,27 +101,6 @@ def acl(
             typer.echo(line)
 
 
-@cli.command()
-def release(
-    interrupt_id: Annotated[str, typer.Argument(help="as doctor shows it")] = "",
-    *,
-    everything: Annotated[bool, typer.Option("--all", help="all that were set aside")] = False,
-) -> None:
-    """Have the bot try records again that it set aside after several failed attempts; doctor lists them."""
-    from bot.jobs.quarantine import release_all, release_one  # noqa: PLC0415  # as in `doctor`
-
-    if everything == bool(interrupt_id):
-        raise typer.BadParameter("name one record as doctor shows it, or give --all")
-    with plain_errors(str):
-        settings = load_settings()
-        if everything:
-            typer.echo(f"{asyncio.run(release_all(settings))} records will be tried again")
-        elif not asyncio.run(release_one(settings, interrupt_id)):
-            fail(f"nothing of {interrupt_id} was set aside: python -m bot doctor lists what was")
-        else:
-            typer.echo(f"{interrupt_id} will be tried again")
-
-
 @keys.command()
 def create(
     agent: Annotated[str, typer.Argument(help="who asks with it: lower-case letters, digits and dashes")],

@@ -13,15 +13,15 @@ from agent_adapter.redis.address import address_of, is_cluster
 from agent_adapter.redis.pool import SCHEMA, another_schema, known_replicas, open_redis
 from agent_adapter.redis.server_check import FOR_NOW, explained, judge_server, read_info, unsaid
 from bot.cli.finding import Finding
-from bot.jobs.quarantine import Failing, Quarantine
 from bot.runtime.host_clock import apart
 from bot.runtime.settings import Access, Settings
 from bot.store.durability import durability_on, following, missing_on
 from bot.store.records import ApprovalStore
+from bot.store.work import Failing
 
 BODIES_READ = 200
 """How many questions are looked at."""
-SET_ASIDE_SHOWN = 20
+FAILING_SHOWN = 20
 """How many records are named one by one."""
 
 
@@ -66,16 +66,8 @@ async def _namespace(redis: Redis, settings: Settings | Access, address: str) ->
         return [Finding("fail", "schema", another)]
     schema = Finding("ok", "schema", f"{SCHEMA}" if meta else f"{SCHEMA}, to be written at the first start")
     encrypted = judge_encryption(await _bodies(redis, keys), Cipher.parse(settings.record_key))
-    quarantine = Quarantine(ApprovalStore(redis, keys, address=address))
-    foreign = [
-        Finding(
-            "warn",
-            "failing",
-            f"{entry}: the bot did not write this entry. Look for what else writes to this Redis, then delete the entry (HDEL)",
-        )
-        for entry in (await quarantine.foreign())[:SET_ASIDE_SHOWN]
-    ]
-    return [schema, *encrypted, *judge_quarantine(await quarantine.set_aside()), *foreign]
+    failing = await ApprovalStore(redis, keys, address=address).failing()
+    return [schema, *encrypted, *judge_failing(failing)]
 
 
 async def _bodies(redis: Redis, keys: Keys) -> dict[str, str]:
@@ -109,13 +101,15 @@ def judge_encryption(bodies: Mapping[str, str], cipher: Cipher) -> list[Finding]
     return [Finding("ok", "encryption", "what is asked and decided is encrypted")]
 
 
-def judge_quarantine(aside: Sequence[Failing]) -> list[Finding]:
-    """Name the records that the bot does not try any more."""
-    look = "Look at the bot's log (work.broken), correct what is wrong, then: python -m bot release"
-    said = [f"{each.interrupt_id}: {each}. {look} {each.interrupt_id}" for each in aside[:SET_ASIDE_SHOWN]]
-    if more := len(aside) - len(said):
-        said.append(f"and {more} more. Once it is corrected: python -m bot release --all")
-    return [Finding("warn", "set aside", sentence) for sentence in said]
+def judge_failing(failing: Sequence[Failing]) -> list[Finding]:
+    """Name the records that the bot could not handle several times."""
+    look = (
+        "Look at the bot's log (work.broken), and correct what is wrong: the bot tries again within an hour"
+    )
+    said = [f"{each.interrupt_id}: {each}. {look}" for each in failing[:FAILING_SHOWN]]
+    if more := len(failing) - len(said):
+        said.append(f"and {more} more")
+    return [Finding("warn", "failing", sentence) for sentence in said]
 
 
 def judge_redis(info: dict[str, Any], address: str) -> list[Finding]:

@@ -132,8 +132,8 @@ class Approval(Published):
     """Since when each of its messages has been there."""
     missed: bool = False
     """Whether somebody tried to decide about it and could not."""
-    begun: frozenset[MessageId] = frozenset()
-    """Messages with a call to Slack that has begun and whose end is not noted."""
+    begun: Mapping[MessageId, str] = field(default_factory=dict)
+    """Messages with a call to Slack that has begun and whose end is not noted, each with its lease as it is stored."""
     gone: frozenset[tuple[str, str]] = frozenset()
     """(channel, ts) of messages that were deleted and posted again. A click on one of them decides nothing."""
     read: Mapping[tuple[int, str], str] = field(default_factory=dict)
@@ -312,7 +312,8 @@ class Approval(Published):
 
     def showing(self, part: MessageId, shown: Shown) -> "Approval":
         """Give the record after a call to Slack about one of its messages."""
-        found = replace(self, shown={**self.shown, part: shown}, begun=self.begun - {part})
+        begun = {each: lease for each, lease in self.begun.items() if each != part}
+        found = replace(self, shown={**self.shown, part: shown}, begun=begun)
         # The actions stay the same, and to read large ones again takes long.
         found.__dict__["_actions"] = self.actions
         return found

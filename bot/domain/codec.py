@@ -130,7 +130,7 @@ def _approval(published: Published, card: Fields, known: Published | None) -> Ap
         gone=frozenset(
             (line.split(" ")[0], line.split(" ")[1]) for line in card.get("gone", "").splitlines()
         ),
-        begun=frozenset(MessageId.parse(name) for name, _ in _prefixed(card, "lease:")),
+        begun={MessageId.parse(name): lease for name, lease in _prefixed(card, "lease:")},
         read={_reader(name): mark for name, mark in _prefixed(card, "seen:")},
         tokens={int(index): tuple(text.split()) for index, text in _prefixed(card, "t:")},
         presses={name: frozenset(map(int, text.split())) for name, text in _prefixed(card, "press:")},

@@ -5,6 +5,7 @@ A record is in `due` once, never later than its earliest time. What is due is co
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Literal
@@ -30,26 +31,15 @@ TOO_EARLY = 50
 """Milliseconds until a record is looked at again after another process has just moved its deadline."""
 
 
+@dataclass(frozen=True, slots=True)
 class Deadlines:
     """Reminds and escalates, and ends interrupts at their deadline or when their agent withdraws them."""
 
-    def __init__(
-        self,
-        store: ApprovalStore,
-        why_not: Callable[[Approval], Awaitable[str]] | None = None,
-        *,
-        on_call: Callable[[str], Awaitable[frozenset[str]]] | None = None,
-    ) -> None:
-        """Prepare the deadlines.
-
-        Args:
-            store: The records.
-            why_not: Says why silence approves nothing of a record. Without it, silence never approves.
-            on_call: Names the people whom an entry of a schedule means now. Without it, they are not mentioned.
-        """
-        self._store = store
-        self._why_not = why_not
-        self._on_call = on_call
+    _store: ApprovalStore
+    _why_not: Callable[[Approval], Awaitable[str]] | None = None
+    """Says why silence approves nothing of a record. Without it, silence never approves."""
+    _on_call: Callable[[str], Awaitable[frozenset[str]]] | None = None
+    """Names the people whom an entry of a schedule means now. Without it, they are not mentioned."""
 
     async def on_due(self, interrupt_id: str) -> int | None:
         """Do what is due for this record. Returns the milliseconds until something else is due."""
@@ -170,9 +160,11 @@ def stalls_at(state: Published) -> datetime | None:
     return state.settled_at + STALLED_AFTER
 
 
-def stalled_after(state: Published) -> timedelta | None:
-    """Give how long the agent may take to go on with its answer; `None` where it has nothing to run."""
-    return STALLED_AFTER if has_run_ahead(state) else None
+def next_after(state: Published) -> datetime | None:
+    """Give when something falls due for a record that has ended."""
+    claimed = None if state.claim_has_lapsed else state.claimed_until
+    ahead = [claimed, stalls_at(state), *standing_ahead(state)]
+    return min((time for time in ahead if time), default=None)
 
 
 def has_run_ahead(state: Published) -> bool:

@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import logging
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 
 from redis.asyncio import Redis
@@ -16,7 +17,6 @@ from agent_adapter.redis.server_check import (
     judge_server,
     read_info,
 )
-from bot.jobs.quarantine import Quarantine
 from bot.jobs.redis_restore import RestoreGuard
 from bot.runtime.health import NOT_YET, Health
 from bot.runtime.host_clock import Look, apart
@@ -24,6 +24,7 @@ from bot.runtime.lateness import blaming
 from bot.slack.client import SlackClient
 from bot.store.durability import missing_on
 from bot.store.records import ApprovalStore
+from bot.store.work import WHAT
 
 logger = logging.getLogger(__name__)
 
@@ -79,15 +80,14 @@ class Heartbeat:
     every: float = EVERY
     owed: dict[str, int] = field(default_factory=dict)
     """The owed work by kind, as last counted."""
-    aside: dict[str, int] = field(default_factory=dict)
-    """The records that were set aside, by kind."""
+    failing: Counter[str] = field(default_factory=Counter)
+    """The records that an operator has to look at, by kind."""
     ages: dict[str, float] = field(default_factory=dict)
     """For how many seconds the oldest owed work could have been done, by kind."""
     _look: Look | None = None
 
     def __post_init__(self) -> None:
         self._owed_ages = OwedAges(self.store)
-        self._quarantine = Quarantine(self.store)
 
     async def run(self, loop: Loop) -> None:
         """Beat, and say in `health` why Redis does not work."""
@@ -132,10 +132,6 @@ class Heartbeat:
             await self.store.heartbeat(self.name, stepped_within=within, quiet_for=self._quiet_for())
         return at
 
-    async def others(self) -> int:
-        """Count the other bots that live."""
-        return len((await self.guard.beat()).others)
-
     async def _look_at_server(self) -> None:
         address = self.store.scripts.address
         with explaining(address):
@@ -146,7 +142,8 @@ class Heartbeat:
 
     async def _count(self, at: int) -> None:
         self.owed = await self.store.owed()
-        self.aside = await self._quarantine.count()
+        self.failing = Counter(dict.fromkeys(WHAT, 0))
+        self.failing.update(each.kind for each in await self.store.failing())
         self.ages = await self._owed_ages.look(at)
 
     def _quiet_for(self) -> float | None:

@@ -4,11 +4,23 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
+from redis.asyncio import Redis
+from redis.asyncio.client import PubSub
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import RedisError
+
+from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.names import is_agent_name
 from agent_adapter.errors import AgentAdapterError, ServerFailedError
 from agent_adapter.loops import Loop
+from agent_adapter.redis.address import address_of
+from agent_adapter.redis.pool import open_blocking_redis
+from agent_adapter.redis.server_check import explained
+from bot.jobs.redis_restore import RestoreGuard
 from bot.runtime.metrics import TIME_TO_AGENT, exemplar_of
+from bot.runtime.settings import Settings
 from bot.store.records import ApprovalStore
 
 logger = logging.getLogger(__name__)
@@ -19,6 +31,10 @@ FEW = 8
 """Up to so many inboxes are looked into without asking first which of them have something."""
 TOLD_OF = 256
 """How many names are kept until the next round. A program that may send a message may send any number of names."""
+QUIET = 3.0
+"""Seconds without a message after which the server has to answer a PING: after a failover, a connection may only go silent."""
+AGAIN_IN = 0.5
+"""Seconds until the next attempt to connect."""
 TAKE_EVERY = 0.02
 """Seconds between two rounds. A burst of an agent then takes few scripts."""
 
@@ -116,3 +132,60 @@ class InboxReader:
                 await self._told.wait()
         except TimeoutError:
             return
+
+
+@dataclass
+class WakeUps:
+    """Listens over one connection for an agent that has noted something, and for a card to draw. A message may be lost without harm."""
+
+    settings: Settings
+    keys: Keys
+    inboxes: InboxReader
+    draw: Callable[[], None]
+    guard: RestoreGuard
+    _is_connected: bool = True
+    """Until the connection is lost for the first time, there is nothing to doubt."""
+
+    async def run(self, loop: Loop) -> None:
+        """Listen until cancelled."""
+        settings, namespace = self.settings, self.keys.namespace
+        async with open_blocking_redis(
+            settings.redis_url, block=QUIET, namespace=namespace, credentials=settings.redis_credentials
+        ) as redis:
+            while True:
+                try:
+                    await self._listen(redis, loop)
+                except (RedisError, OSError) as error:
+                    self._is_connected = False
+                    loop.hinder(str(explained(address_of(settings.redis_url), error)))
+                    await asyncio.sleep(AGAIN_IN)
+
+    async def _listen(self, redis: Redis, loop: Loop) -> None:
+        """Hear messages over one connection, until another server may answer the commands."""
+        guard = self.guard
+        async with redis.pubsub() as heard:
+            await heard.subscribe(self.keys.channel("inbox"), self.keys.channel("wake"))
+            if not self._is_connected:
+                guard.doubt()
+                self._is_connected = True
+            # What was said while nobody listened.
+            self.draw()
+            self.inboxes.look_at_all()
+            doubts = guard.doubts
+            while guard.doubts == doubts:
+                if not await self._hear(heard):
+                    await heard.ping()
+                    if not await self._hear(heard):
+                        raise RedisConnectionError("it does not answer a PING")
+                loop.beat()
+
+    async def _hear(self, heard: PubSub) -> bool:
+        message = await heard.get_message(timeout=QUIET)
+        if message is None:
+            return False
+        if message["type"] == "message":
+            if message["channel"] == self.keys.channel("inbox"):
+                self.inboxes.look_at(message["data"])
+            else:
+                self.draw()
+        return True

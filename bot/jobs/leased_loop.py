@@ -2,17 +2,23 @@
 
 import asyncio
 import logging
-import time
+import traceback
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
+from pathlib import Path
 
 from agent_adapter.background import in_background
-from agent_adapter.errors import AgentAdapterError, ServerRefusesError, ServerUnreachableError
-from agent_adapter.loops import Loop
-from bot.domain.errors import SlackBusyError, SlackUnclearError, StoreUnavailableError, WorkspaceFaultError
-from bot.jobs.quarantine import Quarantine
+from agent_adapter.errors import AgentAdapterError, ServerUnreachableError
+from agent_adapter.loops import Loop, describe
+from bot.domain.errors import (
+    BotError,
+    SlackBusyError,
+    SlackUnclearError,
+    StoreUnavailableError,
+    WorkspaceFaultError,
+)
 from bot.store.records import ApprovalStore
-from bot.store.work import Work, WorkSet
+from bot.store.work import OFTEN, WHAT, Work, WorkSet
 
 logger = logging.getLogger(__name__)
 
@@ -34,8 +40,8 @@ ELSEWHERE = (
 """Errors that are not the fault of the record: Redis or Slack cannot be used now."""
 ELSEWHERE_RETRY = 1_000
 """Milliseconds until work is tried again after such an error."""
-REFUSED_LEASES = 2
-"""A refusal that does not come again is forgotten after this many leases: another replica may have done the work."""
+
+OURS = {"bot", "agent_adapter"}
 
 Handler = Callable[[str], Awaitable[int | None]]
 """Does the work of one id. Returns `None` when it is done, else the milliseconds until the next attempt."""
@@ -56,7 +62,6 @@ class Worker:
         sweep: float,
         at_once: int = 16,
         wait: Wait = lambda _: 0,
-        outages: Callable[[], int] = lambda: 0,
     ) -> None:
         self._store = store
         self._kind = kind
@@ -65,16 +70,9 @@ class Worker:
         self._sweep = sweep
         self._at_once = at_once
         self._wait = wait
-        self._outages = outages
-        self._seen = 0
-        """How many outages there had been when leases were ended."""
-        self._quarantine = Quarantine(store)
         self._running: dict[str, asyncio.Task[None]] = {}
         self._starting = asyncio.Lock()
         self._wake = asyncio.Event()
-        self._refusal = ""
-        """The work that Redis refused at its newest attempt."""
-        self._refused_at = 0.0
 
     def wake(self) -> None:
         """Look for work now and not at the next sweep."""
@@ -86,10 +84,7 @@ class Worker:
             self._wake.clear()
             try:
                 more = await self._lease_all()
-                if self._is_refused():
-                    loop.hinder(self._refusal)
-                else:
-                    loop.beat()
+                loop.beat()
             except AgentAdapterError as error:
                 loop.hinder(str(error))
                 more = False
@@ -101,12 +96,6 @@ class Worker:
         """Finish the work that is leased."""
         await asyncio.gather(*self._running.values(), return_exceptions=True)
 
-    async def _end_unknown_leases(self) -> None:
-        """After the connection was lost, end all leases: the answer with this process's own may be lost with it."""
-        if (outages := self._outages()) != self._seen:
-            await self._store.end_leases(self._kind, lease=self._lease)
-            self._seen = outages
-
     async def _lease_all(self) -> bool:
         free = self._at_once - len(self._running)
         if free <= 0:
@@ -115,7 +104,6 @@ class Worker:
                 self._running.values(), timeout=self._sweep, return_when=asyncio.FIRST_COMPLETED
             )
             return True
-        await self._end_unknown_leases()
         works = await self._store.lease_work(self._kind, limit=free, lease=self._lease)
         waits: dict[Work, int] = {}
         for work in works:
@@ -143,18 +131,19 @@ class Worker:
         # Here and not between the leases: everything that is leased is then running, and `drain` finishes it.
         async with self._starting:
             await asyncio.sleep(START_EVERY)
-        failed: Exception | None = None
         try:
             async with asyncio.timeout(LEASES * self._lease / 1000):
                 again_in = await self._handle(work.interrupt_id)
         except ELSEWHERE as error:
             logger.warning("work.failed", extra={"interrupt_id": work.interrupt_id, "reason": str(error)})
-            failed, again_in = error, ELSEWHERE_RETRY
+            again_in = ELSEWHERE_RETRY
         except Exception as error:  # any error is about this record only, and the others go on
-            logger.exception("work.broken", extra={"interrupt_id": work.interrupt_id})
-            self._learn(await self._noted(work, self._fail(work, error)) or error)
+            trace = None if isinstance(error, BotError) else error
+            said = {"interrupt_id": work.interrupt_id, "reason": str(error) if trace is None else ""}
+            logger.exception("work.broken", exc_info=trace, extra=said)
+            await self._noted(work, self._fail(work, error))
             return
-        self._learn(await self._noted(work, self._finish(work, again_in)) or failed)
+        await self._noted(work, self._finish(work, again_in))
         # The next sweep finds what is due after it, so that needs no wake-up.
         if again_in is not None and again_in < self._sweep * 1000:
             self._wake_in(again_in)
@@ -164,34 +153,22 @@ class Worker:
             await self._store.set_notice(work.interrupt_id, "")
 
     async def _fail(self, work: Work, error: Exception) -> None:
-        first_pause = int(self._sweep * 1000)
-        if sentence := await self._quarantine.failed(work, error, first_pause=first_pause):
-            logger.error("work.set_aside", extra={"interrupt_id": work.interrupt_id, "reason": sentence})
-            # The agents that wait have to know that nothing more happens by itself.
+        reason = _why(error)
+        failures = await self._store.fail_work(work, reason=reason, first_pause=int(self._sweep * 1000))
+        if failures == OFTEN:
+            sentence = (
+                f"{WHAT[work.kind]} ({reason}), and the bot seldom tries again: its operator has to look"
+            )
+            logger.error("work.keeps_failing", extra={"interrupt_id": work.interrupt_id, "reason": sentence})
             await self._store.set_notice(work.interrupt_id, sentence)
 
-    async def _noted(self, work: Work, note: Coroutine[None, None, None]) -> AgentAdapterError | None:
-        """Note in Redis what became of work, or return why that failed. The work then comes back when its lease ends."""
+    async def _noted(self, work: Work, note: Coroutine[None, None, None]) -> None:
+        """Note in Redis what became of work. Where that fails, the work comes back when its lease ends."""
         try:
             await note
         except AgentAdapterError as error:
-            logger.warning(
-                "work.not_finished", extra={"interrupt_id": work.interrupt_id, "reason": str(error)}
-            )
-            return error
-        return None
-
-    def _learn(self, error: Exception | None) -> None:
-        """Keep what Redis refuses. It is not the fault of the record, and other records meet it too."""
-        if isinstance(error, ServerRefusesError):
-            self._refusal, self._refused_at = str(error), time.monotonic()
-        elif error is None:
-            self._refusal = ""
-
-    def _is_refused(self) -> bool:
-        return (
-            bool(self._refusal) and time.monotonic() - self._refused_at < REFUSED_LEASES * self._lease / 1000
-        )
+            said = {"interrupt_id": work.interrupt_id, "reason": str(error)}
+            logger.warning("work.not_finished", extra=said)
 
     def _wake_in(self, milliseconds: int) -> None:
         asyncio.get_running_loop().call_later(milliseconds / 1000, self.wake)
@@ -202,3 +179,13 @@ class Worker:
                 await self._wake.wait()
         except TimeoutError:
             return
+
+
+def _why(error: BaseException) -> str:
+    """Say what went wrong and where in our code, without quoting anything that an agent sent."""
+    words = str(error) if isinstance(error, BotError) else describe(error)
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        parts = Path(frame.filename).parts
+        if found := [index for index, part in enumerate(parts) if part in OURS]:
+            return f"{words} at {'/'.join(parts[found[-1] :])}:{frame.lineno}"
+    return words

@@ -1,4 +1,7 @@
-"""What Slack says about everybody and everything that rules name: at the start, in `policy check` and in `doctor`."""
+"""What Slack says about everybody and everything that rules name: at the start, in `policy check` and in `doctor`.
+
+Each function raises SlackError when Slack does not say.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -28,22 +31,14 @@ class Look:
 
 
 async def look_at_all(file: PolicyFile, slack: SlackClient) -> dict[Mention, Look]:
-    """Ask Slack once about each id that rules name. Who is on call is asked at every click instead.
-
-    Raises:
-        SlackError: when Slack does not say.
-    """
+    """Ask Slack once about each id that rules name. Who is on call is asked at every click instead."""
     mentions = [mention for mention in file.mentions if not is_on_call(mention.id)]
     distinct = {(mention.id, mention.is_place): mention for mention in reversed(mentions)}
     return {mention: await look_at(mention, slack) for mention in distinct.values()}
 
 
 async def look_at(mention: Mention, slack: SlackClient) -> Look:
-    """Ask Slack about one id.
-
-    Raises:
-        SlackError: when Slack does not say.
-    """
+    """Ask Slack about one id."""
     id = mention.id
     try:
         if id[0] == "S":

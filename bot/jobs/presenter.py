@@ -3,10 +3,9 @@
 import logging
 import secrets
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from agent_adapter.errors import InvalidRequestError, LockedRecordError, ServerUnreachableError
+from agent_adapter.errors import InvalidRequestError, LockedRecordError
 from bot.domain.approval import Approval, Published
 from bot.domain.errors import (
     BrokenSealError,
@@ -19,9 +18,9 @@ from bot.domain.errors import (
 from bot.domain.ids import Label, MessageId
 from bot.jobs.admit import Admissions
 from bot.jobs.audit_mover import FULL
-from bot.jobs.deadlines import stalled_after
+from bot.jobs.deadlines import next_after
 from bot.jobs.outdated import Pictures, first_outdated, is_wanted
-from bot.jobs.slack_call import Line, SlackCall, noted_by
+from bot.jobs.slack_call import EditRefusedError, Line, SlackCall
 from bot.jobs.slack_trouble import WORKSPACE_RETRY
 from bot.rendering.card.card import Part, render_unreadable
 from bot.runtime.health import NOT_YET
@@ -46,8 +45,6 @@ class Presenter:
     store: ApprovalStore
     admissions: Admissions
     line: Line
-    note: Callable[[str], None]
-    """Is told of each record after an attempt to draw it."""
     _queue: Queue = field(default_factory=Queue)
 
     def wait(self, interrupt_id: str) -> int:
@@ -55,7 +52,7 @@ class Presenter:
         if left := self._queue.remaining(interrupt_id):
             return left
         known = self.store.recall(interrupt_id)
-        if known and known.is_shown and (closed := self.line.pacing.edits_closed(known.interrupt.agent)):
+        if known and known.is_shown and (closed := self.line.pacing.edits_closed()):
             # Only an edit can be left to draw.
             return self._queue.join(interrupt_id, closed)
         return 0
@@ -67,8 +64,6 @@ class Presenter:
         except BrokenSealError as error:
             await end_unreadable(self.store, self.line.slack, interrupt_id, error)
             return None
-        finally:
-            self.note(interrupt_id)
 
     async def _present(self, interrupt_id: str) -> int | None:
         try:
@@ -85,24 +80,23 @@ class Presenter:
         if state and state.status == "new":
             await self.store.set_notice(interrupt_id, FULL_NOTICE)
             return WORKSPACE_RETRY
-        refused: dict[MessageId, int] = {}
+        refused: dict[MessageId, EditRefusedError] = {}
         pictures: Pictures = {}
         while isinstance(state, Approval) and (
             part := await offload(state, first_outdated, state, pictures, besides=refused)
         ):
-            shown = state.shown.get(part.id)
-            if shown and (left := self.line.refused.wait(shown)):
+            try:
+                drawn = await self._draw(state, part, pictures)
+            except EditRefusedError as error:
                 # The other messages do not wait for it.
-                refused[part.id] = left
-                continue
-            drawn = await self._draw(state, part, pictures)
+                refused[part.id], drawn = error, None
             if isinstance(drawn, int):
                 return drawn
             state = drawn or await self.store.load(interrupt_id)
         if refused:
-            return min(refused.values())
+            raise next(iter(refused.values()))
         if state and state.stage != "open":
-            await self.store.start_retention(interrupt_id, stalled_after=stalled_after(state))
+            await self.store.start_retention(interrupt_id, state, next_after(state))
         return None
 
     async def _ready(self, interrupt_id: str) -> Published | None:
@@ -136,15 +130,15 @@ class Presenter:
                 return FIRST_RETRY
             await self.store.set_notice(state.id, f"Slack cannot be used: {fault}")
             return WORKSPACE_RETRY
-        shown, agent = state.shown.get(part.id), state.interrupt.agent
+        shown = state.shown.get(part.id)
         # A message that still asks what is over is not held up.
         urgent = shown is not None and shown.stage == "open" and state.stage != "open"
         if shown and not urgent and (left := line.pacing.edited_lately(shown.channel, shown.ts)):
             return left
         if shown:
-            wait = await line.pacing.turn_to_edit(agent, urgent=urgent)
+            wait = await line.pacing.turn_to_edit(urgent=urgent)
         else:
-            wait = await line.pacing.turn_to_post(part.channel, agent)
+            wait = await line.pacing.turn_to_post(part.channel)
         if wait:
             await line.trouble.say_if_nothing_is_posted(state, part.id)
             return self._queue.join(state.id, wait)
@@ -152,21 +146,16 @@ class Presenter:
 
     async def _draw_now(self, state: Approval, part: Part, pictures: Pictures) -> Approval | int | None:
         line = self.line
-        owner, leased_until = secrets.token_hex(8), time.monotonic() + line.lease / 1000
-        try:
-            lease = await self.store.lease_part(state.id, part.id, owner=owner, lease=line.lease)
-            line.restore_guard.hear(lease.epoch)
-        except ServerUnreachableError:
-            # Redis may have taken the lease, and its answer was lost. Then nobody could draw until it ends.
-            await noted_by(leased_until, lambda: self.store.let_go(state.id, part.id, owner=owner))
-            raise
+        leased_until = time.monotonic() + line.lease / 1000
+        lease = await self.store.lease_part(state, part.id, owner=secrets.token_hex(8), lease=line.lease)
+        line.restore_guard.hear(lease.epoch)
         if lease.outcome == "busy":
             return min(lease.since, 1_000)
         newest = lease.state
         if newest is None:
             return None
         now_due = await offload(newest, first_outdated, newest, pictures, part.id)
-        call = SlackCall(line, newest, now_due or part, owner, leased_until)
+        call = SlackCall(line, newest, now_due or part, lease.held, leased_until)
         if (since := self._may_be_there_since(newest, part, lease)) is not None:
             again_in = await call.adopt(since)
         elif now_due and is_wanted(newest, part.id):

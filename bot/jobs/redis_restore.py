@@ -17,8 +17,8 @@ from bot.rendering.card.card import render_noted
 from bot.runtime.health import Health
 from bot.sentences import on_card
 from bot.slack.client import Seen, SlackClient
-from bot.store.bots import Beat
 from bot.store.records import ApprovalStore
+from bot.store.work import Beat
 
 logger = logging.getLogger(__name__)
 
@@ -46,8 +46,6 @@ class RestoreGuard:
     process: str
     doubts: int = 0
     """How often there was a reason to compare again."""
-    outages: int = 0
-    """How often servers answered again after the connection was lost."""
     _since: float = field(default_factory=time.time)
     _sure: set[tuple[str, str]] = field(default_factory=set)
     _last: Beat | None = None
@@ -76,11 +74,6 @@ class RestoreGuard:
         """Compare the heartbeats that Redis counts right before a message is edited. No heartbeat may have noticed yet."""
         if self._last and epoch < self._last.epoch:
             self.doubt()
-
-    def reconnected(self) -> None:
-        """Note that servers answer again after the connection was lost."""
-        self.outages += 1
-        self.doubt()
 
     def doubt(self) -> None:
         """Have every record read, and every message compared, again: another server may answer, or an older state."""

@@ -14,7 +14,7 @@ from bot.domain.errors import PersonUnknownError, SlackError
 from bot.domain.policy import Policy
 from bot.jobs.slack_watch import SlackWatch
 from bot.sentences import to_agent
-from bot.store.refused import Refused
+from bot.store.connected import Refused
 from bot.use_cases.who_may_decide import VOTER_FRESH_FOR, Judge
 
 logger = logging.getLogger(__name__)
@@ -52,6 +52,8 @@ class SilenceCheck:
             return to_agent.NOT_LOOKED
         try:
             async with asyncio.timeout(LOOK_WITHIN):
+                # Another server may answer, and no bot may have met it yet.
+                await self.slack_watch.restore_guard.beat()
                 if not await self.slack_watch.sees(state):
                     return to_agent.CARD_GONE
                 if self.rules and (sentence := _unproven(state, silent, self.rules())):

@@ -3,14 +3,12 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TypeVar
+from dataclasses import dataclass, replace
 
-from agent_adapter.errors import ServerRefusesError, ServerUnreachableError
+from agent_adapter.errors import ServerUnreachableError
 from bot.domain.approval import Approval
 from bot.domain.errors import (
+    BotError,
     InterruptFaultError,
     SlackBusyError,
     SlackError,
@@ -19,12 +17,11 @@ from bot.domain.errors import (
 )
 from bot.domain.ids import Label
 from bot.domain.messages import Shown
-from bot.jobs.orphans import Second, remove_second
 from bot.jobs.outdated import is_extra, is_wanted, used_in
 from bot.jobs.redis_restore import RestoreGuard
-from bot.jobs.slack_trouble import EDIT, POST, RETRY, TRIED_FOR, RefusedEdits, SlackTrouble
+from bot.jobs.slack_trouble import EDIT, POST, RETRY, TRIED_FOR, SlackTrouble
 from bot.rendering.blocks import Block
-from bot.rendering.card.card import Part, plainer, render_message
+from bot.rendering.card.card import Part, render_message
 from bot.runtime.health import PLACE, Health
 from bot.runtime.metrics import TIME_TO_CARD, exemplar_of
 from bot.runtime.tasks import Tasks
@@ -40,9 +37,6 @@ NOWHERE = "?"
 """Kept in place of the `ts` of a message that could not be posted."""
 GONE = {"message_not_found", "cant_update_message", "edit_window_closed", "is_inactive"}
 _NO_THREAD = {"thread_not_found", "invalid_thread_ts"}
-_T = TypeVar("_T")
-AGAIN_IN = 0.5
-"""Seconds between two attempts to note something in Redis."""
 DELETED_AT_MOST = 10
 """How many deleted messages of one record are posted again. If more are deleted, somebody or a program deletes them all."""
 
@@ -60,7 +54,10 @@ class Line:
     tasks: Tasks
     lease: int
     """Milliseconds that one call may take before another replica takes over."""
-    refused: RefusedEdits = field(default_factory=RefusedEdits)
+
+
+class EditRefusedError(BotError):
+    """Slack does not take an edit now, and may take it later: its channel may be archived."""
 
 
 @dataclass(slots=True)
@@ -73,7 +70,8 @@ class SlackCall:
     line: Line
     state: Approval
     part: Part
-    owner: str
+    held: str
+    """Its lease, as it is stored."""
     leased_until: float
     """When the lease ends, by the monotonic clock."""
     is_drawn: bool = False
@@ -174,7 +172,6 @@ class SlackCall:
             await self.give_back()
             raise
         await self._edit(shown, self.part.blocks)
-        self.line.refused.forget(shown)
         self.line.health.call_worked(EDIT)
         self.line.pacing.note_edit(shown.channel, shown.ts)
         self.is_drawn = await self._save(self._drawn(shown.channel, shown.ts))
@@ -185,7 +182,7 @@ class SlackCall:
         return None
 
     async def _edit(self, shown: Shown, blocks: list[Block]) -> None:
-        """Edit a message. If it asks nothing, a picture that Slack refuses is drawn plainer: what it says of itself, and then its text alone."""
+        """Edit a message. If it asks nothing, its text takes the place of a picture that Slack refuses."""
         try:
             await self.line.slack.update_message(
                 shown.channel, shown.ts, text=self.part.text, blocks=blocks, label=self._label()
@@ -195,7 +192,7 @@ class SlackCall:
             if self.state.is_open or not blocks or not is_picture:
                 raise
             logger.warning("card.plainer", extra={"interrupt_id": self.state.id, "reason": str(error)})
-            await self._edit(shown, plainer(blocks))
+            await self._edit(shown, [])
 
     def _measure(self, began: float) -> None:
         """Measure how long the first card of a request took. One that was deleted and comes back is not measured."""
@@ -242,8 +239,9 @@ class SlackCall:
         # The call may still arrive. The lease is taken again, so that the next picture comes after it.
         # The next process looks in Slack before it posts.
         lease = await self.line.store.lease_part(
-            self.state.id, self.part.id, owner=self.owner, lease=self.line.lease
+            self.state, self.part.id, owner=self.held.split(" ")[1], lease=self.line.lease
         )
+        self.held = lease.held
         if self.shown or not self._is_taken_over(lease):
             return self.line.lease
         # Our message may come beside that of the other process.
@@ -253,21 +251,26 @@ class SlackCall:
 
     def _is_taken_over(self, lease: PartLease) -> bool:
         """Whether another process posts this message now, or has posted it."""
-        is_there = lease.state is not None and self.part.id in lease.state.shown
-        return lease.outcome == "busy" or (lease.outcome == "mine" and is_there)
+        return lease.outcome == "busy" or (lease.state is not None and self.part.id in lease.state.shown)
 
     async def _remove_second(self, ts: str = "") -> None:
-        second = Second(
-            ts,
-            kept=self._ts_on_record,
-            find=partial(self._find, self.state.now.timestamp(), digest=self.part.digest),
-            delete=partial(self.line.slack.delete_message, self.part.channel),
-            note=self._note_intent,
-        )
-        name = f"{self.state.id} {self.part.id}"
-        await remove_second(second, every=self.line.lease / 1000, name=name)
+        """Delete our message, because another process has posted one in its place. Without its `ts`, it is looked for later."""
+        # Within that time a call to Slack has ended, and the other process has noted what it did.
+        lease = self.line.lease / 1000
+        try:
+            for pause in (0.0, lease) if ts else (lease,):
+                await asyncio.sleep(pause)
+                state = await self.line.store.admitted(self.state.id)
+                if kept := state and state.shown.get(self.part.id):
+                    ts = ts or await self._find(self.state.now.timestamp(), kept.ts) or kept.ts
+                    if ts != kept.ts:
+                        await self.line.slack.delete_message(self.part.channel, ts)
+                    return
+        except (SlackError, ServerUnreachableError) as error:
+            said = {"interrupt_id": self.state.id, "part": str(self.part.id), "reason": str(error)}
+            logger.warning("card.second_may_stand", extra=said)
 
-    async def _find(self, since: float, besides: str = "", *, digest: str = "") -> str | None:
+    async def _find(self, since: float, besides: str = "") -> str | None:
         return await self.line.slack.find_message(
             self.part.channel,
             thread_ts=self._thread(),
@@ -275,20 +278,7 @@ class SlackCall:
             interrupt_id=self.state.id,
             part=self.part.id,
             besides=besides,
-            digest=digest,
         )
-
-    async def _note_intent(self) -> bool:
-        """Note that our message may be there. The next process that draws looks for it first. False while another one may post."""
-        lease = await self.line.store.lease_part(
-            self.state.id, self.part.id, owner=self.owner, lease=self.line.lease
-        )
-        if not self._is_taken_over(lease):
-            return True
-        if lease.outcome == "mine":
-            # Another process has posted meanwhile.
-            await self.give_back()
-        return False
 
     async def _on_refused(self, error: InterruptFaultError) -> int | None:
         """Do without a message that Slack does not take now, or never. If nobody can decide without it, refuse the interrupt."""
@@ -310,9 +300,8 @@ class SlackCall:
             return None
         ended = self.state.settled_at or self.state.now
         if shown and not is_final and self.state.now - ended < TRIED_FOR:
-            if self.line.refused.note(shown, by_channel=bool(error.place)):
-                logger.warning("card.not_drawn", extra={"interrupt_id": self.state.id, "reason": str(error)})
-            return await self.give_back()
+            await self.give_back()
+            raise EditRefusedError(f"Slack does not take it: {error}") from error
         # Nothing more can be done for this message.
         if is_extra(self.state, self.part.id):
             logger.warning("extra.not_shown", extra={"interrupt_id": self.state.id, "reason": str(error)})
@@ -350,28 +339,19 @@ class SlackCall:
         except InterruptFaultError as error:
             logger.info("part.not_deleted", extra={"interrupt_id": self.state.id, "reason": str(error)})
 
-    async def _ts_on_record(self) -> str:
-        state = await self.line.store.admitted(self.state.id)
-        kept = state.shown.get(self.part.id) if state else None
-        return kept.ts if kept else ""
-
     async def _clear_notice(self) -> None:
         if self.state.notice:
             await self.line.store.set_notice(self.state.id, "")
 
     async def _save(self, shown: Shown | None, *, forget: bool = False) -> bool:
         """Note what Slack shows now, and end the lease."""
-        store = self.line.store
-        return await noted_by(
-            self.leased_until,
-            lambda: store.save_part(
-                self.state.id,
-                self.part.id,
-                owner=self.owner,
-                shown=shown,
-                before=self.shown,
-                forget=forget,
-            ),
+        return await self.line.store.save_part(
+            self.state.id,
+            self.part.id,
+            held=self.held,
+            shown=shown,
+            before=self.shown,
+            forget=forget,
         )
 
     # --- What the message carries -------------------------------------------------------------------------------------
@@ -392,25 +372,3 @@ class SlackCall:
 
     def _drawn(self, channel: str, ts: str) -> Shown:
         return Shown(channel, ts, self.part.digest, self.state.stage)
-
-
-async def noted_by(until: float, note: Callable[[], Awaitable[_T]]) -> _T:
-    """Note something, and try it again while Redis takes no writes.
-
-    Args:
-        until: When it is given up, by the monotonic clock.
-        note: Safe to repeat.
-
-    Raises:
-        ServerUnreachableError: when Redis has not taken it by then.
-        ServerRefusesError: at once, because nothing changes by itself.
-    """
-    while True:
-        try:
-            return await note()
-        except ServerRefusesError:
-            raise
-        except ServerUnreachableError:
-            if time.monotonic() + AGAIN_IN > until:
-                raise
-        await asyncio.sleep(AGAIN_IN)

@@ -12,12 +12,10 @@ from bot.jobs.policy_watch import CHECK_WITHIN, PolicyKeeper
 from bot.runtime.bot_keys import BotKeys
 from bot.runtime.health import Health
 from bot.slack.client import SlackClient
-from bot.slack.socket_mode import STANDBY, Sockets
+from bot.slack.socket_mode import Sockets
 
 logger = logging.getLogger(__name__)
 
-CLICKS = "clicks"
-"""The name of the fault when the bot can draw and no clicks arrive."""
 SIGNING = "signing"
 """The name of the warning when the ring no longer accepts the bot's key."""
 LOOK_EVERY, PROBE_EVERY = 0.5, 5.0
@@ -61,7 +59,7 @@ class SlackLink:
                     logger.warning("slack.unavailable", extra={"reason": reason})
                 self.health.fault("slack", reason)
             if await self._fails_soon(loop):
-                # Bots on standby should not all ask at the same moment.
+                # Several bots should not all ask at the same moment.
                 await asyncio.sleep(delay * random.uniform(0.7, 1.0))  # noqa: S311  # no secret
                 # A connection that passes the check and fails in use is tried less and less often.
                 delay = min(delay * 2, ASK_AGAIN_AT_MOST)
@@ -81,7 +79,7 @@ class SlackLink:
             return f"the app lacks the scope {scopes}: add it under OAuth & Permissions, and install the app again"
         if not self._policy_checked:
             self._policy_checked = await self._check_policy()
-        return await self._listen() if self.sockets else None
+        return await self.sockets.connect() if self.sockets else None
 
     def _look_at_keys(self, keys: BotKeys, team: str) -> None:
         if problem := keys.wrong_team(team):
@@ -92,19 +90,6 @@ class SlackLink:
         if problem and self.health.warnings.get(SIGNING) != problem:
             logger.error("receipts.key_ended", extra={"reason": problem})
         self.health.warn(SIGNING, problem)
-
-    async def _listen(self) -> str | None:
-        """Connect to receive clicks. When other bots receive them, this one still draws."""
-        assert self.sockets is not None
-        reason = await self.sockets.connect()
-        is_standby = reason == STANDBY
-        if is_standby != (CLICKS in self.health.faults):
-            logger.warning("socket.standby" if is_standby else "socket.took_over", extra={"reason": reason})
-        if is_standby:
-            self.health.fault(CLICKS, STANDBY)
-            return None
-        self.health.recover(CLICKS)
-        return reason
 
     async def _fails_soon(self, loop: Loop) -> bool:
         """Wait for a fault, until it is time to ask Slack again."""

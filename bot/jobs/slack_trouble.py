@@ -1,14 +1,12 @@
 """What an error of Slack means for a record: try again or refuse it, and say why to the agents that wait."""
 
 import logging
-import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 
 from bot.domain.approval import Approval, Published
 from bot.domain.errors import InterruptFaultError, SlackBusyError, SlackError, WorkspaceFaultError
 from bot.domain.ids import MessageId
-from bot.domain.messages import Shown
 from bot.runtime.health import PLACE, Health
 from bot.store.records import ApprovalStore
 
@@ -19,8 +17,6 @@ RETRY = 1_000
 WORKSPACE_RETRY = 2_000
 """Milliseconds until a card is looked at again while no call to Slack can succeed."""
 POST, EDIT = "chat.postMessage", "chat.update"
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 20.0
-"""Seconds until a refused edit is tried again. Each pause is twice as long as the one before."""
 TRIED_FOR = timedelta(days=7)
 """How long after the end of its record a refused edit is tried: as long as the record of a resumed run is kept."""
 
@@ -64,39 +60,3 @@ class SlackTrouble:
             "interrupt.refused", extra={"interrupt_id": interrupt_id, "code": code, "reason": reason}
         )
         await self.store.settle(interrupt_id, "refused", code=code, reason=reason)
-
-
-@dataclass
-class RefusedEdits:
-    """When this process tries edits again that Slack refused for a reason that may pass. What a channel refuses is tried with one message, and the others there wait."""
-
-    _tries: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """By channel, or by message: the next try by the monotonic clock, and the pause before it."""
-
-    def wait(self, shown: Shown) -> int:
-        """Milliseconds until a message may be edited; with 0, it is edited now."""
-        now = time.monotonic()
-        held = {name: self._tries[name] for name in _names(shown) if name in self._tries}
-        left = max((at - now for at, _ in held.values()), default=0.0)
-        if left > 0:
-            return int(left * 1000) + 1
-        for name, (_, pause) in held.items():
-            longer = min(2 * pause, LONGEST_PAUSE)
-            self._tries[name] = now + longer, longer
-        return 0
-
-    def note(self, shown: Shown, *, by_channel: bool) -> bool:
-        """Note that Slack refused an edit. False when it refused the same before."""
-        name = _names(shown)[not by_channel]
-        is_new = name not in self._tries
-        self._tries.setdefault(name, (time.monotonic() + FIRST_PAUSE, FIRST_PAUSE))
-        return is_new
-
-    def forget(self, shown: Shown) -> None:
-        """Note that Slack took an edit."""
-        for name in _names(shown):
-            self._tries.pop(name, None)
-
-
-def _names(shown: Shown) -> tuple[str, str]:
-    return shown.channel, f"{shown.channel} {shown.ts}"

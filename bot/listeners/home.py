@@ -1,8 +1,7 @@
-"""The Home tab, the same lists in a view, and the slash command that opens them. They are also written when a list has changed."""
+"""The Home tab, the same lists in a view, and the slash command that opens them."""
 
 import logging
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +12,7 @@ from agent_adapter.errors import AgentAdapterError
 from bot.domain.errors import DoneBeforeError, PersonUnknownError, SlackError
 from bot.domain.ids import parse_action_id
 from bot.domain.waiting import HomePage, Look
-from bot.rendering.blocks import Block
-from bot.rendering.home import GO, dump_look, load_look, render_home, render_home_notice, render_list
+from bot.rendering.home import GO, load_look, render_home, render_home_notice, render_list
 from bot.rendering.modal.view import render_notice_view
 from bot.runtime.tasks import Tasks
 from bot.sentences import in_answer, in_home
@@ -75,18 +73,11 @@ class HomeTab:
         self.tasks.start(self._update(user, load_look(look), view_id))
 
     async def _open(self, user: str, look: Look) -> None:
-        carried = dump_look(look)
-        with suppress(AgentAdapterError):  # to read the lists then fails as well, and says so
-            await self.home.store.note_home(user, carried)
-        await self.write(user, carried, render_home_notice(in_home.NOT_NOW))
-
-    async def write(self, user: str, look: str, otherwise: Block | None = None) -> None:
-        """Write somebody's Home tab, as they looked at it; something else where the list cannot be read, or nothing."""
-        page = await self._page(user, load_look(look))
-        view = render_home(page, url=self.slack.me.url) if page else otherwise
+        page = await self._page(user, look)
+        notice = render_home_notice(in_home.NOT_NOW)
+        view = render_home(page, url=self.slack.me.url) if page else notice
         try:
-            if view:
-                await self.slack.publish_home(user, view)
+            await self.slack.publish_home(user, view)
         except SlackError as error:
             logger.warning("home.not_written", extra={"user": user, "reason": str(error)})
 

@@ -60,10 +60,10 @@ Labelled = TypeVar("Labelled", CounterMetricFamily, GaugeMetricFamily)
 
 
 class _Gauges(Collector):
-    def __init__(self, health: Health, owed: Counts, aside: Counts, ages: Ages) -> None:
+    def __init__(self, health: Health, owed: Counts, failing: Counts, ages: Ages) -> None:
         self._health = health
         self._owed = owed
-        self._aside = aside
+        self._failing = failing
         self._ages = ages
 
     def collect(self) -> Iterator[Metric]:
@@ -93,12 +93,12 @@ class _Gauges(Collector):
         warnings = dict.fromkeys(health.warnings, 1)
         restarted = "Unexpected errors after which a loop was started again"
         aged = "For how long the oldest owed work could have been done"
-        aside = "Records that could not be handled and that somebody has to look at"
+        failing = "Records that could not be handled and that somebody has to look at"
         yield _labelled(gauge("assent_warning", "1 for each warning of /readyz", labels=["code"]), warnings)
         yield _labelled(counter("assent_loop_failures", restarted, labels=["loop"]), failures)
         yield _labelled(gauge("assent_owed", "Records that are owed work", labels=["kind"]), self._owed())
         yield _labelled(gauge("assent_owed_age_seconds", aged, labels=["kind"]), self._ages())
-        yield _labelled(gauge("assent_set_aside", aside, labels=["kind"]), self._aside())
+        yield _labelled(gauge("assent_failing", failing, labels=["kind"]), self._failing())
 
 
 def _labelled(family: Labelled, values: Mapping[str, float]) -> Labelled:
@@ -107,17 +107,17 @@ def _labelled(family: Labelled, values: Mapping[str, float]) -> Labelled:
     return family
 
 
-def build_registry(health: Health, owed: Counts, aside: Counts, ages: Ages = dict) -> CollectorRegistry:
+def build_registry(health: Health, owed: Counts, failing: Counts, ages: Ages = dict) -> CollectorRegistry:
     """Make the registry of one process.
 
     Args:
         health: Read at each scrape.
         owed: Gives the last known counts of owed work.
-        aside: Gives the last known counts of records that were set aside.
+        failing: Gives the last known counts of records that could not be handled.
         ages: Gives, by kind, for how many seconds the oldest owed work could have been done.
     """
     registry = CollectorRegistry()
-    registry.register(_Gauges(health, owed, aside, ages))
+    registry.register(_Gauges(health, owed, failing, ages))
     registry.register(COUNTED)
     return registry
 

@@ -106,7 +106,6 @@ WAITING = "waiting for the agent"
 WAITING_FOR_OTHERS = "waiting for a decision in another channel"
 
 
-PLAINER = "This card has ended. Slack refused to show the rest of it."
 so_far = "{} of {} decided".format
 nobody_decided, all_reported, closed = "nobody decided by {}".format, "reported {}".format, "ended {}".format
 """Each with a time."""

@@ -192,7 +192,6 @@ class SlackClient:
         interrupt_id: str,
         part: MessageId,
         besides: str = "",
-        digest: str = "",
     ) -> str | None:
         """Look for a part of a card that was posted since then (unix seconds).
 
@@ -203,7 +202,6 @@ class SlackClient:
             interrupt_id: The record.
             part: Which message of it.
             besides: The `ts` of one that is known, and not looked for.
-            digest: What it shows; empty for anything.
         """
         # A minute for clocks that differ.
         async for answer in self._pages(
@@ -217,7 +215,7 @@ class SlackClient:
             for message in answer.get("messages", ()):
                 label = Label.of(message, self.me.bot_id)
                 is_part = label is not None and (label.interrupt_id, label.part) == (interrupt_id, part)
-                if is_part and message["ts"] != besides and digest in {"", label and label.digest}:
+                if is_part and message["ts"] != besides:
                     return str(message["ts"])
         return None
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 from agent_adapter.background import in_background
 from bot.domain.admission import Terms
-from bot.domain.errors import SlackBusyError, SlackError
+from bot.domain.errors import SlackError
 from bot.domain.person import Person, entry_of, is_on_call, is_person, schedule_of
 from bot.slack.client import Identity, SlackClient
 from bot.slack.manifest import GROUP_SCOPE
@@ -38,14 +38,13 @@ class OnCall(Protocol):
 
 
 class Directory:
-    """Looks up people and their memberships."""
+    """Looks up people and their memberships. A SlackError says that Slack does not say: then nobody may decide."""
 
     def __init__(self, slack: SlackClient, on_call: OnCall | None = None) -> None:
         self._slack = slack
         self._on_call = on_call
         self._kept: dict[tuple[str, str], tuple[float, object]] = {}
         self._asking: dict[tuple[str, str], tuple[float, asyncio.Task[object]]] = {}
-        self._refused: dict[str, tuple[float, str]] = {}
         self._came_from: dict[str, dict[str, float]] = {}
 
     @property
@@ -80,11 +79,7 @@ class Directory:
         return self._as_acting(person), frozenset(found)
 
     async def person(self, user_id: str, *, within: float = inf) -> Person:
-        """Say who this is, by an answer of Slack that is at most this many seconds old.
-
-        Raises:
-            SlackError: when Slack does not say. Nobody may decide then.
-        """
+        """Say who this is, by an answer of Slack that is at most this many seconds old."""
 
         async def ask() -> Person:
             user = await _unless_unknown(self._slack.user(user_id), {"deleted": True})
@@ -102,21 +97,13 @@ class Directory:
     async def matching(
         self, user_id: str, approvers: Iterable[str], channel: str, *, within: float = inf
     ) -> frozenset[str]:
-        """Name the entries of an approver list that this person matches: their id, their groups, `channel`.
-
-        Raises:
-            SlackError: when Slack does not say.
-        """
+        """Name the entries of an approver list that this person matches: their id, their groups, `channel`."""
         return frozenset(
             [entry for entry in approvers if user_id in await self.members(entry, channel, within=within)]
         )
 
     async def named(self, terms: Terms) -> Terms:
-        """Give terms with the names of those whom a card names, and with those who are on call now.
-
-        Raises:
-            SlackError: when Slack does not say who is on call.
-        """
+        """Give terms with the names of those whom a card names, and with those who are on call now."""
         schedules = [entry for entry in terms.approvers if is_on_call(entry)]
         found = {entry: sorted(await self.members(entry, "")) for entry in schedules}
         on_call = {entry: tuple(people[:MOST_ON_CALL]) for entry, people in found.items() if people}
@@ -129,22 +116,14 @@ class Directory:
         return [entry for entry, people in zip(entries, found, strict=True) if user_id in people]
 
     async def groups_of(self, user_id: str) -> list[str]:
-        """Name the user groups that somebody is in; none where the app may not see groups.
-
-        Raises:
-            SlackError: when Slack does not say.
-        """
+        """Name the user groups that somebody is in; none where the app may not see groups."""
         if GROUP_SCOPE not in self._slack.me.scopes:
             return []
         groups = await self._fresh(_ALL_GROUPS, self._slack.groups_with_members, inf)
         return [group for group, members in groups.items() if user_id in members]
 
     async def channels_of(self, user_id: str) -> list[str]:
-        """Name the channels that somebody is in, as far as the app sees them.
-
-        Raises:
-            SlackError: when Slack does not say.
-        """
+        """Name the channels that somebody is in, as far as the app sees them."""
         ask = partial(self._slack.own_channels, user_id)
         return await self._fresh(("channels of", user_id), ask, inf)
 
@@ -164,11 +143,7 @@ class Directory:
         return groups.get(entry, "")
 
     async def thread_author(self, channel: str, thread_ts: str) -> str | None:
-        """Name the person who began a thread; `None` when no person did.
-
-        Raises:
-            SlackError: when Slack does not say.
-        """
+        """Name the person who began a thread; `None` when no person did."""
         ask = partial(self._slack.thread_author, channel, thread_ts)
         return await self._fresh(("thread", f"{channel} {thread_ts}"), ask, inf)
 
@@ -180,11 +155,7 @@ class Directory:
             self._asking.pop(changed, None)
 
     async def members(self, entry: str, channel: str, *, within: float = inf) -> frozenset[str]:
-        """Name the people that an entry of an approver list means. While a schedule does not answer, it means nobody.
-
-        Raises:
-            SlackError: when Slack does not say.
-        """
+        """Name the people that an entry of an approver list means. While a schedule does not answer, it means nobody."""
         known = self._recall_members(entry, channel, within)
         if known is not None:
             return known
@@ -226,10 +197,6 @@ class Directory:
         asked_at, asking = self._asking.get(name, (oldest, None))
         if asking is None or asked_at <= oldest:
             asked_at = time.monotonic()
-            until, method = self._refused.get(name[0], (-inf, ""))
-            if asked_at < until:
-                # Slack asked to wait with such questions: in a burst, more of them would be refused as well.
-                raise SlackBusyError(method, until - asked_at)
             asking = in_background(
                 self._ask(name, ask(), asked_at), name="asking Slack", expected=(SlackError,)
             )
@@ -242,10 +209,6 @@ class Directory:
     ) -> object:
         try:
             found = await answer
-        except SlackBusyError as busy:
-            self._refused[name[0]] = time.monotonic() + min(busy.retry_after, FRESH_FOR), busy.method
-            raise
-        else:
             if self._is_asked_now(name):
                 if len(self._kept) >= REMEMBERED:
                     self._kept.clear()

@@ -1,7 +1,6 @@
 """Slack's rate limits, shared by all replicas. Ask for a turn before a call, and wait if there is none."""
 
 import math
-import secrets
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,10 +12,20 @@ from agent_adapter.redis.scripts import Scripts
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A number of calls in a number of milliseconds."""
+    """A number of calls in a number of milliseconds: a tenth of them at once, the rest evenly."""
 
     calls: int
     window: int
+
+    @property
+    def every(self) -> int:
+        """Milliseconds from one call to the next. So no window has more calls, wherever it begins."""
+        return math.ceil(self.window / (self.calls - self.at_once + 1))
+
+    @property
+    def at_once(self) -> int:
+        """How many calls are made without a pause."""
+        return max(1, self.calls // 10)
 
 
 POSTS = Limit(1, 1_050)
@@ -24,8 +33,6 @@ POSTS = Limit(1, 1_050)
 EDITS = Limit(50, 60_300)
 """`chat.update`: fifty a minute for the workspace. The windows are a little longer than Slack's, whose clock differs."""
 
-PUBLISHES = Limit(60, 60_300)
-"""`views.publish` takes a hundred a minute; some are left for people who open their Home tab."""
 READS = Limit(40, 60_300)
 """`conversations.history` and `conversations.replies` take fifty a minute each; some are left for cards that are searched."""
 
@@ -76,18 +83,18 @@ class Pacing:
         self._keys = keys
         self._enabled = enabled
         self._own = _Own()
-        self._edits_closed: dict[str, float] = {}
+        self._edits_closed = 0.0
         self._edited: dict[tuple[str, str], float] = {}
 
-    async def turn_to_post(self, channel: str, agent: str) -> int:
+    async def turn_to_post(self, channel: str) -> int:
         """Milliseconds to wait before a post in this channel; 0 means go, and counts."""
-        return await self._turn(self._keys.pace("post", channel), POSTS, agent, urgent=True)
+        return await self._turn(self._keys.pace("post", channel), POSTS)
 
-    async def turn_to_edit(self, agent: str, *, urgent: bool) -> int:
+    async def turn_to_edit(self, *, urgent: bool) -> int:
         """Milliseconds to wait before an edit; 0 means go, and counts. Urgent edits go before the others."""
-        wait = await self._turn(self._keys.pace("edit"), EDITS, agent, urgent=urgent)
+        wait = await self._turn(self._keys.pace("edit"), EDITS, urgent=urgent)
         if urgent and wait:
-            self._edits_closed[agent] = time.monotonic() + wait / 1000
+            self._edits_closed = time.monotonic() + wait / 1000
         return wait
 
     def edited_lately(self, channel: str, ts: str) -> int:
@@ -101,63 +108,50 @@ class Pacing:
         if self._enabled:
             self._edited[channel, ts] = now + EDIT_AGAIN / 1000
 
-    async def turn_to_publish(self) -> int:
-        """Milliseconds to wait before a Home tab is written that nobody has just pressed; 0 means go, and counts."""
-        return await self._turn(self._keys.pace("publish"), PUBLISHES, "", urgent=True)
-
     async def may_call(self, standing: str) -> bool:
         """Whether the person who gave this standing approval may be called about it: once an hour. True counts for all replicas."""
-        return not await self._given(self._keys.pace("call", standing), CALLS, "", urgent=True)
+        return not await self._given(self._keys.pace("call", standing), CALLS)
 
     async def turn_to_read(self, kind: str, *, urgent: bool) -> int:
         """Milliseconds to wait before a history (or a thread's replies) is read; 0 means go, and counts."""
-        return await self._turn(self._keys.pace(kind), READS, "", urgent=urgent)
+        return await self._turn(self._keys.pace(kind), READS, urgent=urgent)
 
-    def edits_closed(self, agent: str) -> int:
-        """Milliseconds for which no edit of this agent gets a turn, not even an urgent one. This process knows only its own.
-
-        Each agent has its own wait, because only agents that ask are known to wait.
-        """
-        left = int((self._edits_closed.get(agent, 0.0) - time.monotonic()) * 1000)
-        if left <= 0:
-            self._edits_closed.pop(agent, None)
-        return max(0, left)
+    def edits_closed(self) -> int:
+        """Milliseconds for which no edit gets a turn, not even an urgent one, as far as this process knows."""
+        return max(0, int((self._edits_closed - time.monotonic()) * 1000))
 
     async def hold(self, seconds: float, kind: str, channel: str = "") -> None:
         """Note that Slack asked to pause posts in a channel (`post`), edits (`edit`), or reads of one kind."""
         key = self._keys.pace(kind, channel)
         self._own.hold(key, seconds)
+        limit = EDITS if kind == "edit" else POSTS if kind == "post" else READS
         with suppress(ServerUnreachableError):
-            await self._take_turn(key, Limit(0, 0), pause=int(seconds * 1000) + 50)
+            await self._take_turn(key, limit, pause=int(seconds * 1000) + 50)
 
-    async def _turn(self, key: str, limit: Limit, agent: str, *, urgent: bool) -> int:
-        return await self._given(key, limit, agent, urgent=urgent) if self._enabled else 0
+    async def _turn(self, key: str, limit: Limit, *, urgent: bool = True) -> int:
+        return await self._given(key, limit, urgent=urgent) if self._enabled else 0
 
-    async def _given(self, key: str, limit: Limit, agent: str, *, urgent: bool) -> int:
+    async def _given(self, key: str, limit: Limit, *, urgent: bool = True) -> int:
         # Redis can have lost what Slack said.
         if wait := self._own.wait(key):
             return wait
         try:
-            given = await self._take_turn(key, limit, agent, urgent=urgent)
+            return await self._take_turn(key, limit, urgent=urgent)
         except ServerRefusesError:
             # Somebody has to change something.
             raise
         except ServerUnreachableError:
             return self._own.take(key, limit)
-        return given
 
     async def _take_turn(
-        self, key: str, limit: Limit, agent: str = "", *, urgent: bool = False, pause: int | None = None
+        self, key: str, limit: Limit, *, urgent: bool = False, pause: int | None = None
     ) -> int:
-        parts = ("held", "urgent", "waiting", "served")
         wait: int = await self._scripts(
             "take_turn",
-            {"turns": key, **{part: f"{key}:{part}" for part in parts}},
-            calls=limit.calls,
-            window=limit.window,
+            {"turns": key, "urgent": f"{key}:urgent"},
+            every=limit.every,
+            ahead=(limit.at_once - 1) * limit.every,
             is_urgent=int(urgent),
-            name=secrets.token_hex(6),
-            agent=agent,
             pause=pause,
         )
         return wait
@@ -167,36 +161,22 @@ class Queue:
     """Which records have to wait, and until when. A change meanwhile changes what is drawn then, and not when."""
 
     def __init__(self) -> None:
-        self._until: dict[str, dict[str, float]] = {}
-        """By agent: the queue of one agent says nothing about the queue of another."""
+        self._until: dict[str, float] = {}
         self._prune_at = 0.0
 
     def remaining(self, interrupt_id: str) -> int:
         """Milliseconds that this record still has to wait."""
-        own = self._until.get(_agent(interrupt_id), {})
-        left = own.get(interrupt_id, 0.0) - time.monotonic()
-        if left <= 0:
-            own.pop(interrupt_id, None)
-        return max(0, int(left * 1000))
+        return max(0, int((self._until.get(interrupt_id, 0.0) - time.monotonic()) * 1000))
 
     def join(self, interrupt_id: str, wait: int) -> int:
-        """Have a record wait this long, or longer in a long queue, because few get the next turn: at most a minute."""
+        """Have a record wait this long, or longer in a long queue of its agent, because few get the next turn: at most a minute."""
         now = time.monotonic()
-        self._prune(now)
-        own = self._until.setdefault(_agent(interrupt_id), {})
-        wait = min(wait * max(1, len(own) // ASKING_AT_ONCE), LONGEST_WAIT)
-        own[interrupt_id] = now + wait / 1000
+        if now >= self._prune_at:
+            # Another replica may have drawn them, and nobody waits behind them.
+            self._until = {each: until for each, until in self._until.items() if until > now}
+            self._prune_at = now + _PRUNE_EVERY
+        agent = interrupt_id.partition(".")[0]
+        beside = sum(each.startswith(f"{agent}.") for each in self._until)
+        wait = min(wait * max(1, beside // ASKING_AT_ONCE), LONGEST_WAIT)
+        self._until[interrupt_id] = now + wait / 1000
         return wait
-
-    def _prune(self, now: float) -> None:
-        """Forget records whose wait is over, once a second: another replica may have drawn them, and nobody waits behind them."""
-        if now < self._prune_at:
-            return
-        kept = {agent: {id: until for id, until in own.items() if until > now}
-                for agent, own in self._until.items()}  # fmt: skip
-        self._until = {agent: own for agent, own in kept.items() if own}
-        self._prune_at = now + _PRUNE_EVERY
-
-
-def _agent(interrupt_id: str) -> str:
-    return interrupt_id.partition(".")[0]

@@ -1,4 +1,4 @@
-"""Socket Mode, with two connections: Slack's client closes one before it opens the next. A bot on standby has none."""
+"""Socket Mode, with two connections: Slack's client closes one before it opens the next."""
 
 import asyncio
 import contextlib
@@ -19,10 +19,8 @@ from bot.slack.client import WORKSPACE_FAULTS
 logger = logging.getLogger(__name__)
 
 Deliver: TypeAlias = Callable[[dict[str, Any]], Awaitable[tuple[int, dict[str, Any] | None]]]
+"""Handles what arrives. It gives a status, and what Slack is told beside it."""
 CONNECTIONS = 2
-MOST_BOTS = 4
-"""Bots of one app that connect. Slack hands each click to one of at most ten connections; the rest is for those that it
-still counts and that are broken, which take clicks and lose them (python-slack-sdk issue 1940)."""
 CONNECT_WITHIN = 10.0
 """Seconds for one connection to open."""
 ADDRESS_WITHIN = 60.0
@@ -30,10 +28,9 @@ ADDRESS_WITHIN = 60.0
 ANSWER_WITHIN = 3.0
 """Seconds that Slack waits for an answer."""
 UNREADABLE = "Socket Mode: what answers apps.connections.open is not Slack: look at SLACK_API_URL, and at proxies in between"
-MOST_CONNECTIONS = 10
-STANDBY = (
-    f"standby: {MOST_BOTS} bots of this app are connected already, and Slack gives an app {MOST_CONNECTIONS} connections. "
-    "This one does all its other work, and takes clicks as soon as there is room"
+CROWDED = (
+    "Socket Mode: Slack gives an app 10 connections, and all of them are taken: run at most five bots of one app. This one "
+    "connects as soon as there is room"
 )
 
 
@@ -51,9 +48,8 @@ class Connection(SocketModeClient):
         self._deliver = deliver
         self._handling = 0
         self._greeted = asyncio.Event()
-        """Slack has said how many connections there are, or that there are too many."""
-        self.connections = 0
-        """How many connections Slack counts, with this one."""
+        self.refused = ""
+        """Why Slack has closed it in place of a greeting."""
 
     async def process_message(self) -> None:
         """Start to handle what was received next."""
@@ -71,14 +67,10 @@ class Connection(SocketModeClient):
             await self._answer(message["envelope_id"], message["payload"])
             return
         if message.get("type") == "hello":
-            self.connections = int(message.get("num_connections") or 0)
             self.auto_reconnect_enabled = True
             self._greeted.set()
-            if self.connections >= MOST_CONNECTIONS:
-                logger.error("socket.crowded", extra={"connections": self.connections})
         if message.get("type") == "disconnect" and message.get("reason") == "too_many_websockets":
-            self.connections = MOST_CONNECTIONS + 1
-            self.auto_reconnect_enabled = False
+            self.auto_reconnect_enabled, self.refused = False, CROWDED
             await self.disconnect()  # type: ignore[no-untyped-call]  # as Slack ships it
             self._greeted.set()
             return
@@ -121,7 +113,7 @@ class Connection(SocketModeClient):
                 await self.close()  # type: ignore[no-untyped-call]  # as Slack ships it
 
     async def open(self) -> None:
-        """Connect, and learn from Slack how many connections there are."""
+        """Connect, and wait for Slack's greeting."""
         async with asyncio.timeout(CONNECT_WITHIN):
             await self._dial()
             await self._greeted.wait()
@@ -138,47 +130,24 @@ class Connection(SocketModeClient):
 class Sockets:
     """The connections of one process."""
 
-    def __init__(
-        self,
-        app_token: str,
-        web_client: AsyncWebClient,
-        deliver: Deliver,
-        *,
-        others: Callable[[], Awaitable[int]] | None = None,
-    ) -> None:
-        """Prepare the connections without opening them.
-
-        Args:
-            app_token: The app-level token of the connections.
-            web_client: Asks Slack for their addresses.
-            deliver: Handles what arrives. It gives a status, and what Slack is told beside it.
-            others: Gives how many other bots are alive.
-        """
+    def __init__(self, app_token: str, web_client: AsyncWebClient, deliver: Deliver) -> None:
         self._app_token = app_token
         self._web_client = web_client
         self._deliver = deliver
-        self._others = others
         self._open: list[Connection] = []
 
     async def connect(self) -> str | None:
-        """Open the connections that are not open yet. Returns what prevents that, or `None` when clicks can arrive.
-
-        Returns `STANDBY` when other bots of the app receive the clicks.
-        """
+        """Open the connections that are not open yet. Returns what prevents that, or `None` when clicks can arrive."""
         # Connections that will not come back by themselves, such as those that Slack refused.
         gone = [each for each in self._open if await each.has_ended()]
         await _close(gone)
         self._open = [each for each in self._open if each not in gone]
-        before = tuple(self._open)
         while len(self._open) < CONNECTIONS:
             connection = Connection(self._app_token, self._web_client, self._deliver)
+            if reason := await _failure(connection.open()) or connection.refused:
+                await _close([connection])
+                return None if await self.is_connected() and reason == CROWDED else reason
             self._open.append(connection)
-            if reason := await _failure(connection.open()) or await self._too_many(connection):
-                # A bot that starts takes two connections or none. A running one keeps its connections.
-                ended = self._open[len(before) :] if reason == STANDBY else [connection]
-                self._open = [each for each in self._open if each not in ended]
-                await _close(ended)
-                return None if reason == STANDBY and await self.is_connected() else reason
         return None if await self.is_connected() else "Socket Mode: no connection is open"
 
     async def is_connected(self) -> bool:
@@ -188,15 +157,6 @@ class Sockets:
     async def close(self) -> None:
         """Answer the clicks that are here, and receive no more."""
         await _close(self._open)
-
-    async def _too_many(self, connection: Connection) -> str | None:
-        """Whether enough other bots receive clicks. A connection that belongs to no running bot is broken and does not count."""
-        if connection.connections <= CONNECTIONS * MOST_BOTS:
-            return None
-        if connection.connections <= MOST_CONNECTIONS and self._others:
-            with contextlib.suppress(AgentAdapterError):
-                return STANDBY if await self._others() >= MOST_BOTS else None
-        return STANDBY
 
 
 async def _failure(attempt: Coroutine[Any, Any, None]) -> str | None:

@@ -22,8 +22,7 @@ from bot.domain.standing import StandingMatch
 from bot.domain.statement import said_by_standing
 from bot.domain.transitions import Covered
 from bot.runtime.offload import offload
-from bot.store.commits import Committing
-from bot.store.reading import as_admitted
+from bot.store.commits import Committing, as_admitted
 from bot.store.sealed import sealed_admission
 
 logger = logging.getLogger(__name__)

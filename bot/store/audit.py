@@ -17,7 +17,7 @@ from bot.domain.audit_entry import AuditEntry, Mark
 from bot.domain.transitions import ANYTHING, Change, Entry
 from bot.runtime.bot_keys import BotKeys
 from bot.store.audit_log import AuditLog
-from bot.store.writing import FACTS, Writing
+from bot.store.connected import FACTS, Connected
 
 IN_REDIS = timedelta(days=7)
 """For how long entries stay in Redis, where they are kept elsewhere after it."""
@@ -31,7 +31,7 @@ READ_AT_ONCE = 1000
 """How many entries one command reads. Clicks wait some milliseconds meanwhile."""
 
 
-class AuditStore(Writing):
+class AuditStore(Connected):
     """Reads the audit trail.
 
     Its Redis client reads bytes that are not UTF-8 as their codes, so a damaged entry cannot hide the others.
@@ -159,12 +159,12 @@ class AuditStore(Writing):
         if owner not in {"", process} and at < int(till) <= at + lease:
             return None
         taken = {"owner": process, "till": str(at + lease)}
-        is_taken = await self._swap(name, {"owner": owner, "till": till}, taken)
-        return (at, Mark.parse(moved)) if is_taken else None
+        answer = await self._swap(name, {"owner": owner, "till": till}, taken)
+        return (at, Mark.parse(moved)) if answer.ran else None
 
     async def note_moved(self, process: str, mark: Mark) -> bool:
         """Note the last entry that is in the log. No when the right went to another process."""
-        return await self._swap(self.keys.audit_move, {"owner": process}, {"moved": str(mark)})
+        return (await self._swap(self.keys.audit_move, {"owner": process}, {"moved": str(mark)})).ran
 
     async def trim(self, process: str, last: str) -> bool:
         """Take the entries up to this one out of Redis. No when the right went to another process."""

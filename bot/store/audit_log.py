@@ -127,7 +127,7 @@ class AuditLog:
                     _replace(self._path(day), b"".join(new))
         return erased
 
-    # --- Reading ------------------------------------------------------------------------------------------------------
+    # --- Committing ------------------------------------------------------------------------------------------------------
 
     def read(self, day: str, *, about: str = "") -> list[AuditEntry]:
         """Give what the file of a day says, about one request if it is named, and without what was erased."""

@@ -1,9 +1,10 @@
-"""The scripts, called for one record."""
+"""The scripts, called for one record, and the change that one of them writes."""
 
 import asyncio
 import time
-from collections.abc import Awaitable, Mapping
-from typing import Any, TypeVar, cast
+from collections.abc import Awaitable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, TypeAlias, TypeVar, cast
 
 from redis.asyncio import Redis
 from redis.client import NEVER_DECODE
@@ -11,25 +12,55 @@ from redis.exceptions import ResponseError
 
 from agent_adapter.cipher import Cipher
 from agent_adapter.contract.keys import Keys, Named
+from agent_adapter.contract.record import milliseconds, unix_milliseconds
 from agent_adapter.errors import ServerFailedError, ServerUnreachableError
+from agent_adapter.redis import change as shared
+from agent_adapter.redis.change import Answer, Word, Words, run, same, written
 from agent_adapter.redis.pool import pipelined
-from agent_adapter.redis.scripts import Scripts, Sent, answered
+from agent_adapter.redis.scripts import Private, Scripts, Sent, Value, answered, words_before
 from bot.domain.errors import StoreUnavailableError
 from bot.domain.seal import Seal
+from bot.domain.transitions import Change, Entry, Line, Stamp, Text
 from bot.runtime.bot_keys import BotKeys
 from bot.runtime.lateness import blaming
 from bot.store.durability import LOCAL, Confirming, Durability
-from bot.store.refused import Refused
-from bot.store.sealed import sealed_fact
+from bot.store.sealed import is_fact, sealed_deadline, sealed_fact
 
 WITHIN = 1.0
 """Seconds that Redis may take while a person waits."""
+MOST_REFUSED = 100_000
+"""Calls to remember: some 20 MB. The one that was added first is forgotten first."""
+FACTS = "facts"
+"""The field of an entry of the audit trail that says what was asked or decided."""
+Record: TypeAlias = tuple[Sequence[str], Sequence[str], int]
+"""A record as scripts give it: the fields of the agent's side and of the card, and the milliseconds of the server."""
 _T = TypeVar("_T")
 
 
 def flat(fields: Mapping[str, Sent]) -> list[Sent]:
     """Write fields as scripts take them: name, value, name, value, …"""
     return [part for field in fields.items() for part in field]
+
+
+class Refused:
+    """Remembers which calls somebody refused. If Redis loses a refusal, nothing approves that call."""
+
+    def __init__(self) -> None:
+        self._calls: dict[tuple[str, int], bool] = {}
+
+    def add(self, interrupt_id: str, index: int, *, is_final: bool) -> None:
+        """Remember that somebody did not approve an action, and whether that ended it."""
+        self._calls[interrupt_id, index] = is_final or self.is_final(interrupt_id, index)
+        if len(self._calls) > MOST_REFUSED:
+            del self._calls[next(iter(self._calls))]
+
+    def has(self, interrupt_id: str, index: int) -> bool:
+        """Whether somebody did not approve an action."""
+        return (interrupt_id, index) in self._calls
+
+    def is_final(self, interrupt_id: str, index: int) -> bool:
+        """Whether an action was not approved for good."""
+        return self._calls.get((interrupt_id, index), False)
 
 
 class Connected:
@@ -89,14 +120,29 @@ class Connected:
             )
 
     async def _swap(
-        self, key: str, read: Mapping[str, str], written: Mapping[str, Sent], *, kept: int | None = None
-    ) -> bool:
-        """Change fields of a hash, if those that were read still begin with these words.
+        self,
+        key: str,
+        read: Mapping[str, str],
+        fields: Mapping[str, Word],
+        *,
+        looks: Sequence[Words] = (),
+        kept: int | None = None,
+    ) -> Answer:
+        """Change fields of a hash, if those that were read still say the same. An empty text stands for a field that is missing.
 
-        An empty text stands for a field that is missing, or is removed; `@` writes the server's milliseconds.
+        Args:
+            key: The hash.
+            read: The fields that were read.
+            fields: What is written.
+            looks: What else has to be so.
+            kept: Milliseconds for which the hash is kept from now on.
         """
-        words = [*flat(read), *flat(written)]
-        return bool(await self.scripts("swap", {"hash": key}, words, kept=kept, read=2 * len(read)))
+        gone = [name for name, text in fields.items() if text == ""]
+        commands: list[Words] = written(key, {name: text for name, text in fields.items() if text != ""})
+        commands += [("HDEL", key, *gone)] if gone else []
+        commands += [("PEXPIRE", key, kept)] if kept else []
+        same_as = [(same(text or None), "HGET", key, name) for name, text in read.items()]
+        return await run(self.scripts, self.keys.of(), shared.Change((*same_as, *looks), commands))
 
     async def _together(self, *commands: tuple[Sent, ...]) -> list[Any]:
         """Send commands at once, and give their answers as bytes. It is `None` where a key has another type."""
@@ -133,3 +179,91 @@ class Connected:
             return await answered(cast("Awaitable[Any]", call), self._redis, self._address)
         except UnicodeDecodeError as error:
             raise ServerFailedError("what is stored in Redis is not UTF-8 text") from error
+
+    # --- Changes ------------------------------------------------------------------------------------------------------
+
+    async def write(
+        self,
+        interrupt_id: str,
+        version: str,
+        waiting: str,
+        change: Change,
+        *,
+        within: float = WITHIN,
+        is_told: bool = False,
+        kept: timedelta | None = None,
+    ) -> Record | None:
+        """Write a change about a card of this version, which waits for these circles; as `commit`. Gives what the script answers.
+
+        With `ANYTHING` for the version, only what the audit trail says is written, and how long an ended record is `kept`.
+        """
+        scripts = self.durable if is_told else self.scripts
+        given: dict[str, Value] = {
+            "seen": version,
+            "till": unix_milliseconds(change.until) if change.until else None,
+            "drawn": int(change.is_drawn),
+            "looked": unix_milliseconds(change.due) if isinstance(change.due, datetime) else change.due,
+            "wakes": "w:" if change.ends or change.is_said else "f:" if change.wakes else None,
+            "runs": int(change.runs) if change.ends else None,
+            "circles": waiting if change.ends else change.listed,
+            "deadline": unix_milliseconds(change.deadline) if change.deadline else None,
+            "kept": milliseconds(kept) if kept else None,
+        }
+        writing = scripts("commit", self._of(interrupt_id), self._words(interrupt_id, change), **given)
+        record: Record | None = (
+            await self._in_time(writing, within + self.durability.extra) if is_told else await writing
+        )
+        return record
+
+    def _words(self, interrupt_id: str, change: Change) -> list[Sent]:
+        """Write the lists that the script takes, each after the number of its words."""
+        lists: Sequence[Sequence[Sent]] = (
+            flat(change.judged),
+            self._sealed(interrupt_id, change.fields),
+            change.removed,
+            change.mine,
+            flat(change.given),
+            change.ended,
+            *map(_entry, change.entries),
+        )
+        words: list[Sent] = []
+        for each in lists:
+            words.append(len(each))
+            words += each
+        return words
+
+    def _sealed(self, interrupt_id: str, fields: Mapping[str, Text]) -> list[str]:
+        words: list[str] = []
+        # The seal of an admission covers all of it.
+        seal = None if "seal" in fields else self.seal
+        for name, text in fields.items():
+            words += (name, _value(name, text))
+            if seal and name == "deadline":
+                extended, deadline = (int(str(fields[each])) for each in ("extended", "deadline"))
+                words += ("seal:deadline", f"= {sealed_deadline(seal, interrupt_id, extended, deadline)}")
+            elif seal and is_fact(name):
+                words += (f"seal:{name}", f"= {self._mark(interrupt_id, name, str(text))}")
+        return words
+
+
+def _entry(entry: Entry) -> list[str]:
+    words: list[str] = [entry.event]
+    for name, said in entry.said.items():
+        words += (name, Private(f"= {said}", FACTS, words=1) if name == FACTS else _written(said))
+    return words
+
+
+def _value(name: str, text: Text) -> str:
+    """Write a field. What quotes an agent or a person is private, after some words that are for everybody to read."""
+    before = words_before(name)
+    if before is None:
+        return _written(text)
+    # The time of a stamp is one of those words.
+    is_stamped = isinstance(text.text if isinstance(text, Line) else text, Stamp)
+    return Private(_written(text), name, words=before + (not is_stamped))
+
+
+def _written(text: Text) -> str:
+    if isinstance(text, str):
+        return f"= {text}"
+    return f"@{text.later}{text.rest}" if isinstance(text, Stamp) else f"+{_written(text.text)}"

@@ -17,40 +17,32 @@ ATTEMPTS = 10
 
 
 class Drafts(Connected):
-    """Keeps one draft for each person and call. It decides nothing: what runs is what the last step shows."""
+    """Keeps one draft for each person and call. It decides nothing: what runs is what the last step shows.
+
+    Each method raises StoreUnavailableError when Redis does not answer in time.
+    """
 
     async def draft(self, interrupt_id: str, index: int, user: str) -> Draft:
-        """Give what this person has filled in. Without anything, an empty draft.
-
-        Raises:
-            StoreUnavailableError: when Redis does not answer in time.
-        """
+        """Give what this person has filled in. Without anything, an empty draft."""
         key = self._draft_key(interrupt_id, index, user)
         return self._read(key, await self._written(key))
 
     async def change_draft(
         self, interrupt_id: str, index: int, user: str, change: Callable[[Draft], Awaitable[Draft]]
     ) -> Draft:
-        """Change what this person has filled in, and give it. Presses at the same moment are all counted.
-
-        Raises:
-            StoreUnavailableError: when Redis does not answer in time.
-        """
+        """Change what this person has filled in, and give it. Presses at the same moment are all counted."""
         key, kept = self._draft_key(interrupt_id, index, user), KEPT // timedelta(milliseconds=1)
         for _ in range(ATTEMPTS):
             before = await self._written(key)
             draft = await change(self._read(key, before))
             after = "" if draft.is_empty else Private(draft.dump(), _FIELD, record=key)
-            if await self._in_time(self._swap(key, {_FIELD: before}, {_FIELD: after}, kept=kept), WITHIN):
+            swap = self._swap(key, {_FIELD: before}, {_FIELD: after}, kept=kept)
+            if (await self._in_time(swap, WITHIN)).ran:
                 return draft
         raise StoreUnavailableError("this form is changed too often")
 
     async def forget_draft(self, interrupt_id: str, index: int, user: str) -> None:
-        """Remove what this person has filled in.
-
-        Raises:
-            StoreUnavailableError: when Redis does not answer in time.
-        """
+        """Remove what this person has filled in."""
         key = self._draft_key(interrupt_id, index, user)
         await self._in_time(self._guarded(self._redis.delete(key)), WITHIN)
 

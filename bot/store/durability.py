@@ -62,13 +62,7 @@ class Confirming:
         """A command that writes something."""
 
     async def write(self, script: str, text: str, count: int, *keys_and_args: Sent) -> Any:
-        """Run a script and give its answer, once what it wrote is confirmed.
-
-        Args:
-            script: `EVAL`.
-            text: Of the script.
-            count: How many keys follow.
-            keys_and_args: The keys and the arguments.
+        """Run a script with EVAL and give its answer, once what it wrote is confirmed.
 
         Raises:
             NotConfirmedError: when it is not confirmed in time. Redis has the write.
@@ -116,14 +110,7 @@ def durability_on(
     replicas: int | None,
     known: int = 0,
 ) -> Durability:
-    """Say what has to confirm a write on this server.
-
-    Args:
-        info: What INFO says there.
-        address: Where the server is.
-        mode: What the operator asks for.
-        replicas: How many replicas; `None` for all.
-        known: How many replicas the Sentinels know, also when they are away.
+    """Say what has to confirm a write on this server: so many replicas; with `None` all, also those that only the Sentinels know.
 
     Raises:
         ServerUnsuitableError: when nothing there could ever confirm it.

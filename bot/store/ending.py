@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Literal
 
@@ -13,10 +13,10 @@ from agent_adapter.contract.record import (
     EXPIRED_MESSAGE,
     by_silence,
     dump_recorded,
-    milliseconds,
     unix_milliseconds,
 )
 from agent_adapter.errors import InvalidRequestError, UnreadableRecordError
+from agent_adapter.redis.change import LONGEST_SILENCE, clock_was_set
 from bot.domain import transitions
 from bot.domain.action import Action
 from bot.domain.approval import Approval, Published
@@ -24,20 +24,21 @@ from bot.domain.audit import facts_of_silence
 from bot.domain.errors import KeyUnfitError, StoreUnavailableError
 from bot.domain.ids import MessageId
 from bot.domain.statement import said_by_silence
-from bot.domain.transitions import Silent
+from bot.domain.transitions import ANYTHING, Change, Silent
 from bot.sentences import to_agent
 from bot.store.commits import ATTEMPTS, Committing
+from bot.store.work import WorkLeases
 
 logger = logging.getLogger(__name__)
 
-LONGEST_SILENCE = 15_000
-"""While a bot lives, its last sign of life is at most so many milliseconds old."""
 CHANGED_LATELY = 30_000
 """Milliseconds after a change of the server: it may lack what somebody has rejected."""
+KEPT_UNRESUMED, KEPT_RESUMED = timedelta(days=30), timedelta(days=7)
+"""How long the keys of a record are kept, without and with an agent that went on."""
 Ending = Literal["expired", "withdrawn", "refused"]
 
 
-class Endings(Committing):
+class Endings(Committing, WorkLeases):
     """Ends records."""
 
     async def settle(
@@ -101,23 +102,31 @@ class Endings(Committing):
         """Give what the deadline decides: something only when the agent still waits, and approvals only when people could answer."""
         if not isinstance(state, Approval) or state.claims or not open_to_silence(state):
             return {}
-        created = unix_milliseconds(state.created_at)
-        since, heard, answers, is_clock_set = await self.scripts(
-            "read_watched", self.keys.of(), created=created
-        )
-        if is_clock_set:
+        watched = await self._watched(state)
+        if watched is None:
             return {}
-        could_answer = (
-            0 < since <= unix_milliseconds(state.silent_from)
-            and heard <= LONGEST_SILENCE
-            and answers >= CHANGED_LATELY
-        )
-        silent = decided_by_silence(state, why_not if could_answer else to_agent.UNWATCHED)
+        silent = decided_by_silence(state, why_not if watched else to_agent.UNWATCHED)
         try:
             return self._signed(state, silent)
         except KeyUnfitError as error:
             logger.warning("silence.not_signed", extra={"interrupt_id": state.id, "reason": str(error)})
             return decided_by_silence(state, to_agent.NOT_SIGNED)
+
+    async def _watched(self, state: Approval) -> bool | None:
+        """Whether people could answer all the time, and this server has answered for a while. `None` where its clock may be wrong."""
+        since_and_heard, noted, changed = await self._together(
+            ("HMGET", self.keys.watched, "since", "heard"),
+            ("GET", self.keys.clock),
+            ("HGET", self.keys.server, "since"),
+        )
+        seen = self._redis.zrange(self.keys.bots, 0, 0, desc=True, withscores=True)
+        bots = [word for bot in await self._guarded(seen) for word in bot]
+        at = await self._now()
+        if clock_was_set(at, at - unix_milliseconds(state.created_at), at, noted, bots):
+            return None
+        since, heard = (int(each or 0) for each in since_and_heard or (0, 0))
+        is_heard = 0 < since <= unix_milliseconds(state.silent_from) and at - heard <= LONGEST_SILENCE
+        return is_heard and at - int(changed or 0) >= CHANGED_LATELY
 
     def _signed(self, state: Approval, silent: Mapping[int, Silent]) -> Mapping[int, Silent]:
         if not (signing := self.signing):
@@ -133,16 +142,25 @@ class Endings(Committing):
         ending = partial(transitions.rewound, part=part, code=code, reason=reason)
         await self.update(state, ending, is_told=False)
 
-    async def start_retention(self, interrupt_id: str, *, stalled_after: timedelta | None = None) -> None:
-        """Let the keys of a record expire once it has ended and its card says so. The keys of an open record stay.
+    async def start_retention(
+        self, interrupt_id: str, state: Published | None = None, due: datetime | None = None
+    ) -> None:
+        """Let the keys of a record expire that has ended, and whose card says so.
 
         Args:
             interrupt_id: The record.
-            stalled_after: For a record whose agent has something to run: how long after the end its card says that the
-                agent does not go on.
+            state: The record as it was drawn; `None` for one that cannot be read.
+            due: When something still falls due.
         """
-        after = None if stalled_after is None else milliseconds(stalled_after)
-        await self.scripts("start_retention", self._of(interrupt_id), after=after)
+        resumed = state.resumed_at if state else None
+        judged = {}
+        if state:
+            judged["fence"] = str(state.claims or "")
+            judged["resumed"] = str(unix_milliseconds(resumed)) if resumed else ""
+        change = Change({}, judged=judged, is_drawn=False, due=due)
+        kept = KEPT_RESUMED if resumed else KEPT_UNRESUMED
+        if await self.write(interrupt_id, ANYTHING, "", change, kept=kept):
+            await self.queue_drawing(interrupt_id)
 
 
 def open_to_silence(state: Approval) -> list[Action]:

@@ -7,18 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from agent_adapter.contract.record import unix_milliseconds
+from agent_adapter.redis.change import Stamp, Word
 from bot.domain.approval import Approval
 from bot.domain.codec import read_posted, shown_field
+from bot.domain.errors import StoreUnavailableError
 from bot.domain.ids import MessageId
 from bot.domain.messages import PostedMessage, Shown
 from bot.domain.transitions import Change
-from bot.store.commits import ATTEMPTS
-from bot.store.paging import in_turns
-from bot.store.reading import Reading, as_admitted
+from bot.store.commits import ATTEMPTS, Committing
 from bot.store.sealed import where_of, without_forged_parts
-from bot.store.work import WorkLeases
+from bot.store.work import WorkLeases, in_turns
 
 _PART = re.compile(r"part:[0-9]+:[0-9]+")
+_LEASE = re.compile(r"([0-9]{1,16}) (\S+) ([0-9]{1,16})", re.ASCII)
 _WHERE = {"place", "part", "lease", "status"}
 """The fields of a card that say where its messages are."""
 
@@ -28,37 +30,61 @@ class PartLease:
     """The right to make one call to Slack about one message of a card."""
 
     outcome: Literal["mine", "takeover", "busy", "gone"]
-    since: int
+    """With `takeover`, somebody may have posted the message and not saved that."""
+    since: int = 0
     """When the first call with an unknown result began, in the server's milliseconds. With `busy`, milliseconds to wait."""
-    epoch: int
+    epoch: int = 0
     """The number of heartbeats: see `Beat`."""
     state: Approval | None = None
     """The record as it is then, where the lease was taken."""
+    held: str = ""
+    """The lease as it is stored."""
 
 
-class Messages(Reading, WorkLeases):
+class Messages(Committing, WorkLeases):
     """Keeps which messages exist, who draws them, and what they show."""
 
-    async def lease_part(self, interrupt_id: str, part: MessageId, *, owner: str, lease: int) -> PartLease:
+    async def lease_part(self, state: Approval, part: MessageId, *, owner: str, lease: int) -> PartLease:
         """Lease one message of a card for one call. The intent is noted before the call.
 
-        A record that is as this process has read it is not read again.
+        Args:
+            state: The record as it was read. It is read again if it has changed since.
+            part: Which message.
+            owner: Who makes the call.
+            lease: Milliseconds until somebody else may make it.
         """
-        known, tag = self.recall(interrupt_id), self._remembered.tag(interrupt_id)
-        outcome, since, epoch, *record = await self.scripts(
-            "lease_part", self._of(interrupt_id), part=str(part), owner=owner, lease=lease, known=tag
-        )
-        state = known if outcome in {"mine", "takeover"} else None
-        if record:
-            state = as_admitted(await self._taken(interrupt_id, record[0]))
-        return PartLease(outcome, int(since), epoch, state)
+        known: Approval | None = state
+        for _ in range(ATTEMPTS):
+            if known is None:
+                return PartLease("gone")
+            held, now = known.begun.get(part, ""), unix_milliseconds(known.now)
+            till, holder, since = _lease_of(held) or (0, "", now)
+            # A clock that was set back makes no lease longer.
+            if holder != owner and now < till <= now + lease:
+                return PartLease("busy", till - now)
+            shown = known.shown.get(part)
+            read = {
+                f"lease:{part}": held,
+                f"part:{part}": shown_field(shown) if shown else "",
+                "version": known.version,
+            }
+            mine = {f"lease:{part}": Stamp(lease, f"{owner} {since}")}
+            answer = await self._swap(
+                self.keys.card(known.id), read, mine, looks=[("?", "GET", self.keys.epoch)]
+            )
+            if answer.ran:
+                outcome: Literal["mine", "takeover"] = "takeover" if held and not shown else "mine"
+                taken = f"{answer.now + lease} {owner} {since}"
+                return PartLease(outcome, since, int(answer.found[-1] or 0), known, taken)
+            known = await self.admitted(state.id)
+        raise StoreUnavailableError("others kept changing this record")
 
     async def save_part(
         self,
         interrupt_id: str,
         part: MessageId,
         *,
-        owner: str,
+        held: str,
         shown: Shown | None,
         before: Shown | None = None,
         forget: bool = False,
@@ -70,48 +96,32 @@ class Messages(Reading, WorkLeases):
         Args:
             interrupt_id: The record.
             part: Which message.
-            owner: Of its lease.
+            held: Its lease as it is stored. False is returned when it went to somebody else.
             shown: What Slack shows.
             before: What the record said of it when the message was leased.
             forget: Whether the message is gone.
-
-        Returns:
-            False when the lease went to somebody else.
         """
         key, lease = self.keys.card(interrupt_id), f"lease:{part}"
-        read: dict[str, str] = {lease: owner}
-        written: dict[str, str] = {lease: ""}
+        read: dict[str, str] = {lease: held}
+        fields: dict[str, Word] = {lease: ""}
         if shown:
-            picture, mark = shown_field(shown), ""
+            picture = shown_field(shown)
+            fields[f"part:{part}"] = picture
             if self.seal:
-                mark = self._mark(interrupt_id, f"part:{part}", where_of(picture))
-            written |= {f"part:{part}": picture} | ({f"seal:part:{part}": mark} if mark else {})
+                fields[f"seal:part:{part}"] = self._mark(interrupt_id, f"part:{part}", where_of(picture))
             if before is None or (before.channel, before.ts) != (shown.channel, shown.ts):
-                written[f"up:{part}"] = "@"
+                fields[f"up:{part}"] = Stamp()
         elif forget:
             card = await self._guarded(self._redis.hgetall(key))
             read |= {"gone": card.get("gone", "")}
-            written |= _forgotten(card, part)
-        is_saved = await self._swap(key, read, written)
+            fields |= _forgotten(card, part)
+        is_saved = (await self._swap(key, read, fields)).ran
         if is_saved and shown and (known := self.recall(interrupt_id)):
             self._remembered.put(known.showing(part, shown))
         return is_saved
 
-    async def let_go(self, interrupt_id: str, part: MessageId, *, owner: str) -> None:
-        """End a lease of which it is unknown whether something was sent. Who draws next looks in Slack first."""
-        key, lease = self.keys.card(interrupt_id), f"lease:{part}"
-        held = await self._guarded(self._redis.hget(key, lease)) or ""
-        if held.startswith(f"{owner} "):
-            await self._swap(key, {lease: held}, {lease: f"{owner} 0 {held.rpartition(' ')[2]}"})
-
     async def invalidate_part(self, interrupt_id: str, part: MessageId, ts: str = "") -> None:
-        """Note that it is unknown what Slack shows of one message, and have it drawn again.
-
-        Args:
-            interrupt_id: The record.
-            part: Which message.
-            ts: Do so only if the message still has this ts.
-        """
+        """Note that it is unknown what Slack shows of a message, if it still has this `ts`, and have it drawn again."""
         key, field = self.keys.card(interrupt_id), f"part:{part}"
         for _ in range(ATTEMPTS):
             shown = await self._guarded(self._redis.hget(key, field))
@@ -119,7 +129,7 @@ class Messages(Reading, WorkLeases):
                 return
             unknown = f"{shown.rpartition(' ')[0]} ?"
             # Who has saved another picture meanwhile does not know either which of the two Slack shows.
-            if await self._swap(key, {field: shown}, {field: unknown}):
+            if (await self._swap(key, {field: shown}, {field: unknown})).ran:
                 await self.queue_drawing(interrupt_id)
                 return
 
@@ -150,6 +160,12 @@ class Messages(Reading, WorkLeases):
             newest = await self.write(interrupt_id, version or "", "", change)
             if newest is None or not newest[0]:
                 return
+
+
+def _lease_of(held: str) -> tuple[int, str, int] | None:
+    """Read until when who has a lease, and since when; `None` for none, and for one that no bot wrote."""
+    found = _LEASE.fullmatch(held)
+    return (int(found[1]), found[2], int(found[3])) if found else None
 
 
 def _of_messages(card: Mapping[bytes, bytes]) -> dict[str, str]:

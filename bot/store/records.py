@@ -1,10 +1,8 @@
 """Everything that the bot keeps of its records in Redis: typed methods over the scripts."""
 
 from bot.store.admission import Admitting
-from bot.store.bots import Bots
 from bot.store.drafts import Drafts
 from bot.store.ending import Endings
-from bot.store.inboxes import Inboxes
 from bot.store.messages import Messages
 from bot.store.waiting import Waiting
 from bot.store.work import WorkLeases
@@ -15,8 +13,6 @@ class ApprovalStore(
     Endings,
     Messages,
     WorkLeases,
-    Inboxes,
-    Bots,
     Drafts,
     Waiting,
 ):

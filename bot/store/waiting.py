@@ -1,9 +1,7 @@
 """Which requests wait for whom, and what a person asked for and decided: sets of ids, without a look at the records."""
 
-import time
 from collections import Counter
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any, Literal
 
 from bot.domain.waiting import Spot
@@ -11,8 +9,6 @@ from bot.store.connected import Connected
 
 Mine = Literal["asked", "decided"]
 """What a person asked for, and what they decided."""
-_OPEN_FOR = timedelta(days=1).total_seconds()
-"""For how long a Home tab counts as open."""
 
 
 class Waiting(Connected):
@@ -67,18 +63,6 @@ class Waiting(Connected):
         """List what a person asked for, or decided, the newest first."""
         newest = self._redis.zrange(self.keys.mine(what, user), 0, -1, desc=True)
         return list(await self._guarded(newest))
-
-    async def note_home(self, user: str, look: str) -> None:
-        """Note that somebody opened their Home tab now, and at what they look."""
-        await self._guarded(self._redis.hset(self.keys.homes, user, f"{time.time():.0f} {look}"))
-
-    async def home_looks(self) -> dict[str, str]:
-        """Say at what those look who opened their Home tab within a day. Forget the others."""
-        noted = (await self._guarded(self._redis.hgetall(self.keys.homes))).items()
-        old = {user for user, text in noted if time.time() - float(text.partition(" ")[0]) > _OPEN_FOR}
-        if old:
-            await self._guarded(self._redis.hdel(self.keys.homes, *old))
-        return {user: text.partition(" ")[2] for user, text in noted if user not in old}
 
     async def drop_stale(self, entries: Sequence[str], interrupt_ids: Sequence[str]) -> None:
         """Forget for these people, groups and channels those of the requests that have ended or are gone."""

@@ -1,16 +1,35 @@
-"""Owed work: cards to draw, and records for which something falls due."""
+"""Owed work: cards to draw, and records for which something falls due. What agents note in their inboxes, and which bots live."""
 
+import asyncio
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Literal, get_args
 
+from agent_adapter.contract.names import is_agent_name
+from agent_adapter.contract.trace import TRACEPARENT, TraceContext
+from agent_adapter.redis.scripts import Value
 from bot.store.connected import Connected
 
 WorkSet = Literal["undrawn", "due"]
 OwedSet = Literal["undrawn", "due", "unresumed"]
 _LATEST = 2**53
-_FAILED = re.compile(r"([1-9][0-9]*) ([0-9]+) (.*)", re.DOTALL)
+_FAILED = re.compile(r"([1-9][0-9]{0,8}) ([0-9]{1,14}) (.*)", re.DOTALL | re.ASCII)
+TAKE_AT_ONCE = 100
+"""How many notes of an inbox one script takes. Meanwhile Redis does nothing else."""
+PAGE = 1000
+"""How many ids, or keys, Redis gives at once."""
+AT_ONCE = 100
+"""How many records one script looks at."""
+PAUSE = 0.05
+"""Seconds between two pages."""
+LONGEST_PAUSE = 3_600_000
+"""Milliseconds."""
+OFTEN = 5
+"""Failed attempts after which an operator has to look."""
+WHAT: dict[str, str] = {"undrawn": "its card could not be drawn", "due": "what fell due could not be done"}
+"""What could not be done, by the set of work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +41,52 @@ class Work:
     lease: str
 
 
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """Work about one record that could not be done."""
+
+    kind: str
+    interrupt_id: str
+    failures: int
+    since: datetime
+    reason: str
+
+    def __str__(self) -> str:
+        return (
+            f"{WHAT[self.kind]} ({self.reason}), {self.failures} attempts since {self.since:%Y-%m-%d %H:%M}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """One heartbeat of this process, and what Redis says."""
+
+    at: int
+    """The server's milliseconds."""
+    epoch: int
+    """How many heartbeats all bots have sent. The number only grows."""
+    server: str
+    """Which run of which server answers, and of which history; empty where it does not say it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What was in an inbox."""
+
+    notes: int
+    refused: int
+    """How many of them no client of ours writes, or are about a record that is not the agent's, or is gone."""
+    waits: tuple[tuple[int, TraceContext | None], ...] = field(default=(), compare=False)
+    """For each decided run that an agent took for the first time: how many milliseconds after its decision, and its trace."""
+
+    @property
+    def has_more(self) -> bool:
+        """Whether more may be in the inbox."""
+        return self.notes >= TAKE_AT_ONCE
+
+
 class WorkLeases(Connected):
-    """Leases owed work, to one process at a time."""
+    """Leases owed work, to one process at a time; reads inboxes, gives the ids of many records, and notes that a bot lives."""
 
     async def queue_drawing(self, interrupt_id: str) -> None:
         """Have the card of a record drawn."""
@@ -35,18 +98,6 @@ class WorkLeases(Connected):
             "lease_work", {"owed": self.keys.of()[kind]}, limit=limit, lease=lease
         )
         return [Work(kind, taken[i], taken[i + 1]) for i in range(0, len(taken), 2)]
-
-    async def end_leases(self, kind: WorkSet, *, lease: int) -> None:
-        """Make all work due now that is leased for up to so many milliseconds.
-
-        After a failover, nobody may know of such a lease, because its answer can be lost with the connection. Where somebody
-        does, the work is done twice, and the second time finds nothing to do.
-        """
-        at = await self._now()
-        leased: Sequence[tuple[str, float]] = await self._guarded(
-            self._redis.zrange(self.keys.of()[kind], f"({at}", at + lease, byscore=True, withscores=True)
-        )
-        await self._settle(kind, [part for name, due in leased for part in (name, f"{due:.0f}", 0)])
 
     async def finish_work(self, work: Work, *, again_in: int | None = None) -> bool:
         """Give work back: it is done, or has to be done again after so many milliseconds.
@@ -63,49 +114,31 @@ class WorkLeases(Connected):
             kind, [part for work, wait in waits.items() for part in (work.interrupt_id, work.lease, wait)]
         )
 
-    async def fail_work(self, work: Work, *, reason: str, first_pause: int, too_many: int) -> int:
-        """Count a failed attempt at work, and have it tried again after twice as long as the last time.
-
-        After too many attempts nobody tries it, until something new happens to the record or an operator releases it.
+    async def fail_work(self, work: Work, *, reason: str, first_pause: int) -> int:
+        """Count a failed attempt at work, and have it tried again after twice as long as the last time: at most an hour.
 
         Returns:
             How many attempts have failed, or 0 when another process has leased it since.
         """
-        before, since, _ = await self._failures(work.kind, work.interrupt_id)
-        failures = before + 1
-        again_in = first_pause * 2**before if failures < too_many else None
-        given = [work.interrupt_id, work.lease, again_in]
-        moved, _ = await self._settle(work.kind, given, said=f"{failures} {since} {reason}")
-        return failures if moved else 0
-
-    async def release_work(self, interrupt_id: str) -> bool:
-        """Have failed work about a record tried again. False when nothing had failed.
-
-        Its entry stays, with a count of 0: a bot that succeeds removes it, and then the notice in the record, which an
-        operator may not write.
-        """
-        is_released = False
-        for kind in get_args(WorkSet):
-            failures, _, reason = await self._failures(kind, interrupt_id)
-            if failures:
-                at, is_released = await self._now(), True
-                await self._together(
-                    ("ZADD", self.keys.of()[kind], at, interrupt_id),
-                    ("HSET", self.keys.failing, f"{kind}:{interrupt_id}", f"0 {at} {reason}"),
-                    ("PUBLISH", self.keys.channel("wake"), interrupt_id),
-                )
-        return is_released
-
-    async def _failures(self, kind: str, interrupt_id: str) -> tuple[int, int, str]:
-        """Give how often work has failed, since when in milliseconds, and why."""
-        (stored,) = await self._together(("HGET", self.keys.failing, f"{kind}:{interrupt_id}"))
+        (stored,) = await self._together(("HGET", self.keys.failing, f"{work.kind}:{work.interrupt_id}"))
         found = _FAILED.fullmatch(_shown(stored or b""))
-        return (int(found[1]), int(found[2]), found[3]) if found else (0, await self._now(), "")
+        before, since = (int(found[1]), found[2]) if found else (0, await self._now())
+        again_in = min(first_pause * 2 ** min(before, 20), LONGEST_PAUSE)
+        given = [work.interrupt_id, work.lease, again_in]
+        moved, _ = await self._settle(work.kind, given, said=f"{before + 1} {since} {reason}")
+        return before + 1 if moved else 0
 
-    async def failing(self) -> dict[str, str]:
-        """Give the failing work, as it is stored. Bytes that are not text are shown as hex digits."""
-        (found,) = await self._together(("HGETALL", self.keys.failing))
-        return {_shown(name): _shown(text) for name, text in (found or {}).items()}
+    async def failing(self) -> list[Failing]:
+        """List the work that has failed several times, that which fails longest first. Bytes that are not text are shown as hex digits."""
+        (stored,) = await self._together(("HGETALL", self.keys.failing))
+        found = []
+        for name, text in (stored or {}).items():
+            kind, _, interrupt_id = _shown(name).partition(":")
+            read = _FAILED.fullmatch(_shown(text))
+            if kind in WHAT and read and int(read[1]) >= OFTEN:
+                since = datetime.fromtimestamp(int(read[2]) / 1000, UTC)
+                found.append(Failing(kind, interrupt_id, int(read[1]), since, read[3]))
+        return sorted(found, key=lambda each: each.since)
 
     async def _settle(
         self, kind: WorkSet, given: Sequence[str | int | None], *, said: str | None = None
@@ -127,6 +160,86 @@ class WorkLeases(Connected):
         )
         # A score can be infinite, where something else wrote it.
         return {interrupt_id: int(max(0, min(due, _LATEST))) for interrupt_id, due in entries}
+
+    # --- Inboxes ------------------------------------------------------------------------------------------------------
+
+    async def take_inbox(self, agent: str) -> Taken:
+        """Do what follows from the oldest notes of an agent, and delete them."""
+        notes, refused, waits = await self.scripts(
+            "take_inbox", self._of(agent), agent=agent, limit=TAKE_AT_ONCE
+        )
+        return Taken(
+            notes, refused, tuple((wait, TraceContext.read({TRACEPARENT: parent})) for wait, parent in waits)
+        )
+
+    async def full_inboxes(self, told_of: Collection[str]) -> list[str]:
+        """Name the agents that have something in their inbox: of the known ones, then of those that we were told of."""
+        (known,) = await self._together(("ZRANGE", self.keys.inboxes, 0, -1))
+        names = [*dict.fromkeys((*(each.decode(errors="replace") for each in known or ()), *told_of))]
+        full = await self._together(*(("EXISTS", self.keys.inbox(name)) for name in names))
+        return [name for name, is_full in zip(names, full, strict=True) if is_full]
+
+    async def find_inboxes(self) -> list[str]:
+        """Name the agents that have something in their inbox, known or not. This looks at all keys."""
+        pages = self._named(self.keys.inbox(""), "stream")
+        return [name async for names in pages for name in names if is_agent_name(name)]
+
+    # --- Many records -------------------------------------------------------------------------------------------------
+
+    async def open_ids(self) -> AsyncIterator[Sequence[str]]:
+        """Give the ids of all open records, and of others for which something falls due."""
+        first = 0
+        while found := await self._guarded(self._redis.zrange(self.keys.due, first, first + PAGE - 1)):
+            yield found
+            first += PAGE
+            await asyncio.sleep(PAUSE)
+
+    async def all_ids(self) -> AsyncIterator[Sequence[str]]:
+        """Give the ids of all records that bots know, some of them twice. This looks at all keys."""
+        async for found in self._named(self.keys.card(""), "hash"):
+            yield found
+
+    async def _named(self, before: str, kind: str) -> AsyncIterator[list[str]]:
+        """Give what follows in the names of all keys that begin so."""
+        cursor = 0
+        while True:
+            cursor, keys = await self._guarded(
+                self._redis.scan(cursor, match=f"{before}*", count=PAGE, _type=kind)
+            )
+            yield [key.removeprefix(before) for key in keys]
+            if not int(cursor):
+                return
+            await asyncio.sleep(PAUSE)
+
+    # --- Heartbeats ---------------------------------------------------------------------------------------------------
+
+    async def heartbeat(
+        self, process: str, *, alive: bool = True, stepped_within: int = 0, quiet_for: float | None = 0.0
+    ) -> Beat:
+        """Note that this bot is alive, or that it has ended.
+
+        Args:
+            process: The name of this process.
+            alive: False when it has ended.
+            stepped_within: When the process saw that the server's clock was set: within how many milliseconds before now.
+                Otherwise 0.
+            quiet_for: Seconds since Slack last carried out one of its calls; `None` when Slack cannot be used, or when this
+                process takes no clicks.
+        """
+        given: dict[str, Value] = {
+            "process": process,
+            "is_alive": int(alive),
+            "stepped_within": stepped_within,
+            "quiet_for": None if quiet_for is None else int(quiet_for * 1000),
+        }
+        at, epoch, server = await self.scripts("bot_heartbeat", self.keys.of(), **given)
+        return Beat(at, epoch, server)
+
+
+def in_turns(interrupt_ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Give some ids at a time, for one script."""
+    for first in range(0, len(interrupt_ids), AT_ONCE):
+        yield interrupt_ids[first : first + AT_ONCE]
 
 
 def _shown(stored: bytes) -> str:

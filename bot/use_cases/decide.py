@@ -33,8 +33,7 @@ from bot.runtime.metrics import decisions_of
 from bot.runtime.offload import offload
 from bot.runtime.tracing import span_about
 from bot.sentences import in_answer
-from bot.store.commits import ATTEMPTS
-from bot.store.reading import as_admitted
+from bot.store.commits import ATTEMPTS, as_admitted
 from bot.store.records import ApprovalStore
 from bot.text.set_apart import plain_name
 from bot.use_cases.answers import Answer, closed, left_out, proposed, so_far

@@ -1,13 +1,12 @@
 """Finds what waits for a person, and what they asked for and decided. Every request is judged as a click on it would be."""
 
 import logging
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from agent_adapter.errors import InvalidRequestError
 from bot.domain.approval import Approval
 from bot.domain.votes import Ballot
-from bot.domain.waiting import HomePage, Look, Row, circle_of, circle_of_proposal
+from bot.domain.waiting import HomePage, Look, Row
 from bot.slack.directory import Directory
 from bot.store.records import ApprovalStore
 from bot.use_cases.standing import StandingApprovals
@@ -46,17 +45,6 @@ class Home:
         found = [await self._readable(interrupt_id) for interrupt_id in ids[:ROWS]]
         rows = [Row(state, tuple(range(len(state.actions)))) for state in found if state]
         return HomePage(look, rows, _further(look, len(ids)))
-
-    async def concerned(self, interrupt_id: str, people: Collection[str]) -> set[str]:
-        """Name those of some people on whose lists a request may be: it was asked for them, or they may decide about it."""
-        state = await self._readable(interrupt_id) if people else None
-        if state is None:
-            return set()
-        found = {state.requested_by or ""}
-        circles = (circle_of(state.admission), *map(circle_of_proposal, state.proposals.values()))
-        for entry in ",".join(circles).split(","):
-            found |= await self.directory.members(*(("channel", entry) if entry[0] in "CGD" else (entry, "")))
-        return found & {*people}
 
     async def _waiting(self, user: str, look: Look) -> HomePage:
         """Give the open requests that wait for a person. Forget those of their lists that have ended."""

@@ -1,16 +1,11 @@
 """The Home tab: what waits for a person, decided from there under the same rules, and what they asked for and decided."""
 
 import asyncio
-import time
 from itertools import chain
 
 import pytest
 
 from agent_adapter import HITLRequest
-from agent_adapter.loops import Loop
-from bot.jobs.home_tabs import HomeTabs
-from bot.slack.pacing import Limit, Pacing
-from tests.conftest import until
 from tests.support.builders import an_action
 from tests.support.faults import eventually
 from tests.support.people import buttons, words
@@ -67,7 +62,6 @@ class Home:
 
     async def press(self, name, **given):
         """Press something that leads to another list or page."""
-        # The bot writes the tab by itself, too.
         await self._wait(self._pressed(name, **given), "private_metadata")
 
     async def opened(self, name):
@@ -106,15 +100,11 @@ def home(slack):
     return lambda user: Home(slack, user).open()
 
 
-async def says(tab, text):
-    return text in await tab.says()
-
-
 async def test_what_waits_for_a_person_is_approved_in_a_review_that_shows_all_of_it(ask, home, dana):
-    """Then it is on the list of what they decided. An open tab shows by itself what changes, also what is decided on a card."""
-    tab = await home("U0DANA")
+    """Then it is on the list of what they decided, also what is decided on a card."""
     asking = await ask(an_action("pay", {"amount": 5, "to": "zoe"}))
-    await eventually(lambda: says(tab, "*1 waits for you, until <!date^"))
+    tab = await home("U0DANA")
+    assert "*1 waits for you, until <!date^" in await tab.says()
     assert 'pay 5 "zoe" · until <!date^' in await tab.says()
 
     view = await tab.opened("review:0")
@@ -122,13 +112,15 @@ async def test_what_waits_for_a_person_is_approved_in_a_review_that_shows_all_of
     await dana.press_in(view, "approve:0")
 
     assert (await asking).decisions[0].type == "approve"
-    await eventually(lambda: says(tab, "Nothing waits for you here."))
-    await tab.press("home:go.decided")
-    assert "Approved by Dana: pay" in await tab.says()
     await dana.slack.close_view("U0DANA", view["id"], clear=True)
     asking = await ask(an_action("book"))
     await dana.press(await dana.card("book"), "approve:0")
-    await eventually(lambda: says(tab, "Approved by Dana: book"))
+    await asking
+    assert "Nothing waits for you here." in await (await tab.open()).says()
+    await tab.press("home:go.decided")
+    said = await tab.says()
+    assert "Approved by Dana: pay" in said
+    assert "Approved by Dana: book" in said
 
 
 @pytest.mark.parametrize(("tool", "user"), [("deploy", "U0ERIK"), ("announce", "U0NOOR")])
@@ -149,30 +141,17 @@ async def test_what_waits_for_a_group_or_a_channel_stands_on_the_tab_of_its_memb
     assert view["callback_id"] == "notice"
 
 
-async def test_a_burst_writes_each_open_tab_once_and_within_slacks_limits(ask, home, bot, redis, monkeypatch):
-    """Whatever agents ask: the others wait for a turn, and a tab that was opened more than a day ago is left alone."""
-    monkeypatch.setattr("bot.slack.pacing.PUBLISHES", Limit(1, 60_000))
-    monkeypatch.setattr("bot.jobs.home_tabs.EVERY", 0.01)
-    written = []
+async def test_a_click_on_what_somebody_else_decided_meanwhile_says_so(ask, home, dana, erik):
+    """A tab is as old as its last opening. It decides nothing twice."""
+    asking = await ask(an_action("deploy"))
+    tab = await home("U0DANA")
+    await erik.press(await erik.card(), "approve:0")
+    await asking
 
-    async def write(user, _):
-        written.append(user)
+    view = await tab.opened("review:0")
 
-    tabs = HomeTabs(bot.home.home, Pacing(bot.store.scripts, bot.store.keys), write)
-    for user in ("U0DANA", "U0ERIK", "U0MIRA"):
-        await home(user)
-    _, _, look = (await redis.hget(bot.store.keys.homes, "U0MIRA")).partition(" ")
-    await redis.hset(bot.store.keys.homes, "U0MIRA", f"{time.time() - 90_000:.0f} {look}")
-    for _ in range(3):
-        await ask(an_action("transfer"))
-    for spot in await bot.store.waiting(["U0DANA"], limit=3):
-        tabs.note(spot.interrupt_id)
-
-    looking = asyncio.create_task(tabs.run(Loop("home tabs", within=60)))
-    await until(lambda: written)
-    looking.cancel()
-
-    assert (written, [*tabs._stale]) == (["U0DANA"], ["U0ERIK"])
+    assert "*Approved* by <@U0ERIK>" in words(view["blocks"])
+    assert not any(name.startswith("approve") for name in buttons(view))
 
 
 async def test_pages_lead_through_any_number_and_back(ask, home, monkeypatch):

@@ -35,7 +35,7 @@ from bot.store.records import ApprovalStore
 from playground.redis_server import RedisServer
 from tests.conftest import an_agent, forgotten, until
 from tests.support.builders import an_admission
-from tests.support.deciding import record
+from tests.support.deciding import record, start_retention
 from tests.support.faults import eventually
 from tests.support.workers import ids
 
@@ -194,7 +194,7 @@ async def test_a_refused_interrupt_raises_with_its_code(client, store):
 async def test_what_has_ended_is_not_withdrawn(client, store):
     """The answer stands, nothing falls due, and neither the card nor the audit says that it was taken back."""
     interrupt_id = await approved(client, store)
-    await store.start_retention(interrupt_id)
+    await start_retention(store, interrupt_id)
 
     await client.withdraw(interrupt_id, "plans changed")
 

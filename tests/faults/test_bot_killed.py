@@ -118,43 +118,6 @@ async def nothing_undrawn(store):
     await eventually(all_drawn)
 
 
-# Where the machine stands still in its middle, both posts count as unanswered, and the second card stays for longer than it waits.
-@pytest.mark.nightly
-@pytest.mark.parametrize("is_busy", [False, True], ids=["at once", "after Slack was busy"])
-async def test_late_post_of_a_stalled_bot_is_taken_away(start_bot, client, slack, store, watcher, is_busy):
-    """A process that slept between its last look and its call posts a second card, and deletes it, at once or as soon as it may."""
-    stalled = await start_bot(**QUICK)
-    post, claim = stalled.slack.post_message, stalled.store.lease_work
-    reached, go_on = asyncio.Event(), asyncio.Event()
-
-    async def post_late(*args, **kwargs):
-        reached.set()
-        await go_on.wait()
-        return await post(*args, **kwargs)
-
-    async def claim_late(*args, **kwargs):
-        if reached.is_set():
-            await go_on.wait()
-        return await claim(*args, **kwargs)
-
-    stalled.slack.post_message, stalled.store.lease_work = post_late, claim_late
-    async with asyncio.timeout(120):
-        interrupt_id = await client.publish(client.interrupt(asking(an_action())))
-        await reached.wait()
-        await slack.fault("chat.postMessage", "delay", seconds=0.4)
-        await start_bot(**QUICK)
-        await eventually(lambda: fault_was_met(slack))
-        if is_busy:
-            await slack.fault("chat.delete", "ratelimited", seconds=1)
-        go_on.set()
-        await until(lambda: len(watcher.shown) == 2)
-        await nothing_undrawn(store)
-
-        await until(lambda: len(watcher.cards(interrupt_id)) == 1)
-        state = await settled_card(store, watcher, interrupt_id)
-        assert [shown.ts for shown in state.shown.values()] == [watcher.cards(interrupt_id)[0]["ts"]]
-
-
 @pytest.mark.timeout(900)
 async def test_bots_killed_at_random_lose_nothing(bot_process, client, slack, store, watcher):
     """Two replicas, one of them always dying: every agent gets what was clicked, on one card, and nothing stays owed."""
@@ -180,7 +143,3 @@ async def connected(slack, *, sockets):
         return (await slack.state())["sockets"] == sockets
 
     await eventually(so_many, within=60)
-
-
-async def fault_was_met(slack):
-    return not (await slack.state())["faults"]

@@ -13,7 +13,7 @@ from agent_adapter.redis.pool import open_redis
 from tests.conftest import an_agent
 from tests.support.builders import an_action, an_interrupt
 from tests.support.clock import Clock, settable_clock
-from tests.support.faults import CHANNEL, eventually, nothing_owed, settled_card, take
+from tests.support.faults import CHANNEL, eventually, take
 
 pytestmark = pytest.mark.nightly
 
@@ -118,35 +118,11 @@ async def test_silence_does_not_approve_an_hour_early_when_the_clock_is_set_forw
     assert [decision.type for decision in resume.decisions] == ["reject"]
 
 
-async def test_a_card_is_posted_once_when_the_clock_is_set_forward_meanwhile(
-    clock, start_bot, client, redis, slack, store, watcher
-):
-    """A second bot takes nothing over while the first one's call is on its way to Slack."""
-    patient = {"lease_seconds": 2.2}
-    first, second = await start_bot(**patient), await start_bot(**patient)
-    assert first.process != second.process
-    await seen(redis)
-    await slack.fault("chat.postMessage", "delay", seconds=1.0)
-    interrupt = an_interrupt()
-    await client.publish(interrupt)
-    await eventually(lambda: begun(redis, interrupt.id))
-    clock.step(HOUR)
-    await redis.zadd("{assent}:undrawn", {interrupt.id: 1})
-
-    await settled_card(store, watcher, interrupt.id)
-    await nothing_owed(store)
-    assert len(watcher.shown) == 1
-
-
 SILENCE = """
 default: {channel: C0APPROVALS, approvers: [U0DANA], time_limit: 1h}
 rules:
   - {match: {tool: restart_job}, risk: low, on_timeout: approve}
 """
-
-
-async def begun(redis: Redis, interrupt_id: str) -> bool:
-    return any(field.startswith("lease:") for field in await redis.hkeys(f"{{assent}}:card:{interrupt_id}"))
 
 
 async def decided(client: ApprovalClient, slack, watcher) -> str:

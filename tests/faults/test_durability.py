@@ -120,27 +120,6 @@ async def test_a_form_that_is_not_confirmed_stays_open_with_its_text_and_counts_
         assert (await waiting).decisions == (RejectDecision(message="not today"),)
 
 
-@pytest.mark.parametrize(
-    ("mode", "options", "cure"),
-    [
-        ("replica", (), "has no replica that follows it, .* start a replica"),
-        ("fsync", ("--appendonly", "no"), "keeps no append-only file, .* set appendonly yes"),
-    ],
-)
-async def test_a_bot_does_not_start_where_no_click_could_be_accepted(
-    playground, tmp_path, mode, options, cure
-):
-    """It says which setting of whom to change."""
-    server = RedisServer(tmp_path, options)
-    server.start()
-    try:
-        with pytest.raises(ServerUnsuitableError, match=cure):
-            async with running(settings_for(playground, server.url, durability=mode)):
-                pass
-    finally:
-        server.kill()
-
-
 async def test_a_click_is_accepted_once_it_is_on_disk(playground, tmp_path, slack):
     """Where the server can say so. An older one is refused."""
     server = RedisServer(tmp_path, ("--appendfsync", "everysec"))

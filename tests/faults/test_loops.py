@@ -151,7 +151,7 @@ async def test_a_redis_that_does_not_answer_does_not_cause_a_restart(start_bot, 
 
 async def test_a_bot_that_has_nothing_to_do_asks_redis_little(start_bot, redis, monkeypatch):
     """In the time of 18 heartbeats it opens no connection, and looks at the server and at each key that is shared 3 times."""
-    monkeypatch.setattr("bot.jobs.wake_ups.QUIET", 0.1)
+    monkeypatch.setattr("bot.jobs.inboxes.QUIET", 0.1)
     bot = await start_bot(sweep_seconds=0.1)
 
     async def beats(count):

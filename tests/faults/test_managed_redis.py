@@ -1,22 +1,16 @@
 """A Redis that somebody else runs: it does not say how it is set up, has no CONFIG, and takes passwords that expire."""
 
 import asyncio
-import shutil
-import subprocess
-from pathlib import Path
 
 import pytest
 from redis import Redis
 
 from agent_adapter import ApprovalClient
-from agent_adapter.errors import ServerUnreachableError
 from bot.app import running
 from bot.cli.doctor import examine
-from playground.redis_server import RedisServerError, free_port
 from tests.conftest import an_agent, settings_for, until
 from tests.support.builders import an_interrupt
 from tests.support.faults import pressed_until_decided, take
-from tests.support.lanes import require
 from tests.support.redis_credentials import NAME, changing
 
 pytestmark = pytest.mark.nightly
@@ -68,44 +62,6 @@ async def test_a_redis_that_does_not_say_how_it_is_set_up_is_used(
         found = [finding async for finding in examine(settings)]
     assert [finding.verdict for finding in found if UNSAID in finding.sentence] == ["note"]
     assert [finding.sentence for finding in found if finding.verdict == "fail"] == []
-
-
-# --- TLS ----------------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def certificate(tmp_path: Path) -> Path:
-    """One certificate that is its own authority, for server and clients. Its key is beside it."""
-    require("openssl", shutil.which("openssl"), "it is not installed")
-    made = tmp_path / "own.pem"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=redis",
-         "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", tmp_path / "own.key", "-out", made],
-        check=True, capture_output=True,
-    )  # fmt: skip
-    return made
-
-
-async def test_an_authority_and_a_client_certificate_are_options_of_the_address(
-    certificate, serve, playground, slack, watcher
-):
-    """Bot and agent show the certificate that the server wants. Without it, neither of them connects."""
-    port, key = free_port(), certificate.with_suffix(".key")
-    try:
-        serve("--tls-port", str(port), "--tls-cert-file", str(certificate), "--tls-key-file", str(key),
-              "--tls-ca-cert-file", str(certificate), "--tls-auth-clients", "yes")  # fmt: skip
-    except RedisServerError:
-        require("Redis with TLS", None, "this server was built without it")
-    trusting = f"rediss://127.0.0.1:{port}/0?ssl_ca_certs={certificate}"
-    with pytest.raises(ServerUnreachableError):
-        async with an_agent(trusting):
-            pass
-
-    url = f"{trusting}&ssl_certfile={certificate}&ssl_keyfile={key}"
-    async with running(settings_for(playground, url)) as bot, an_agent(url) as client:
-        await until(lambda: bot.health.ready and bot.store.scripts.pipelined.is_open)
-        interrupt = an_interrupt()
-        assert await approved(slack, watcher, asyncio.create_task(take(client, interrupt)), interrupt)
 
 
 # --- Passwords that change -------------------------------------------------------------------------------------------

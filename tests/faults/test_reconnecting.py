@@ -1,9 +1,12 @@
 """Slack has the bot connect anew: each connection comes back once, and no click goes to one that nobody reads."""
 
+from contextlib import AsyncExitStack
+
 import pytest
 
+from bot.app import running
 from bot.slack.socket_mode import CONNECTIONS
-from tests.conftest import until
+from tests.conftest import settings_for, until
 from tests.support.builders import an_action
 from tests.support.faults import CHANNEL, asking
 
@@ -24,3 +27,19 @@ async def test_a_connection_that_does_not_come_back_is_replaced(start_bot, slack
     card = await watcher.card(interrupt.id)
     assert (await slack.click("U0DANA", CHANNEL, card["ts"], "approve:0"))["ack"]["ok"]
     assert (await slack.state())["sockets"] == CONNECTIONS
+
+
+async def test_a_bot_for_which_slack_has_no_connection_says_so_and_takes_over(
+    start_bot, playground, redis_url, slack
+):
+    """Six start, and Slack gives an app ten connections. The sixth is ready once one of the others ends."""
+    settings = settings_for(playground, redis_url)
+    async with AsyncExitStack() as first:
+        bots = [await first.enter_async_context(running(settings))]
+        await until(lambda: bots[0].health.ready)
+        bots += [await start_bot() for _ in range(4)]
+        async with running(settings) as sixth:
+            await until(lambda: "run at most five bots" in sixth.health.faults.get("slack", ""))
+            await first.aclose()
+            await until(lambda: sixth.health.ready, within=60)
+            assert (await slack.state())["sockets"] == 5 * CONNECTIONS

@@ -17,9 +17,7 @@ from tests.support.builders import an_action
 from tests.support.faults import (
     asking,
     eventually,
-    nothing_owed,
     pressed_until_accepted,
-    pressed_until_decided,
     rounds,
     settled_card,
     take,
@@ -85,30 +83,6 @@ async def leads_on(line: Pipelined, before: int) -> bool:
 async def changed(sentinels: Sentinels, before: int) -> bool:
     """Whether another server is the primary."""
     return await asyncio.to_thread(sentinels.primary) != before
-
-
-@pytest.mark.timeout(300)
-async def test_what_was_asked_is_decided_after_the_primary_was_killed(
-    sentinels, start_bot, client, slack, store, watcher
-):
-    """Twice: the bot edits the card that is there, and the waiting agent gets the decision."""
-    await start_bot()
-    for _ in range(2):
-        interrupt = client.interrupt(asking(an_action()))
-        waiting = asyncio.create_task(take(client, interrupt))
-        await watcher.card(interrupt.id)
-        await has_all(sentinels)
-
-        killed = await asyncio.to_thread(sentinels.kill_primary)
-        await asyncio.to_thread(sentinels.bring_back, killed)
-        await pressed_until_decided(slack, watcher, interrupt.id)
-
-        async with asyncio.timeout(300):
-            resume = await waiting
-        assert resume.decisions == (ApproveDecision(),)
-        await settled_card(store, watcher, interrupt.id)
-        assert len(watcher.cards(interrupt.id)) == 1
-    await nothing_owed(store)
 
 
 @pytest.mark.timeout(300)

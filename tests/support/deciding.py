@@ -17,13 +17,40 @@ from bot.domain import transitions
 from bot.domain.admission import Place
 from bot.domain.approval import CLAIMED, Approval, Assignment
 from bot.domain.audit import Facts
-from bot.domain.messages import Remark
+from bot.domain.ids import MessageId
+from bot.domain.messages import Remark, Shown
 from bot.domain.transitions import Cast, cast
 from bot.domain.votes import UNNAMED, Ballot, Outcome
+from bot.jobs.deadlines import next_after
 from bot.store.records import ApprovalStore
 from tests.support.builders import an_admission
 
 FACTS = Facts("{}", "0:0")
+
+
+async def shows(
+    store: ApprovalStore,
+    interrupt_id: str,
+    part: MessageId,
+    shown: Shown | None,
+    *,
+    before: Shown | None = None,
+    forget: bool = False,
+) -> None:
+    """Have a bot lease a message, and note what Slack shows of it."""
+    state = await store.admitted(interrupt_id)
+    assert state
+    lease = await store.lease_part(state, part, owner="bot", lease=60_000)
+    assert await store.save_part(
+        interrupt_id, part, held=lease.held, shown=shown, before=before, forget=forget
+    )
+
+
+async def start_retention(store: ApprovalStore, interrupt_id: str) -> None:
+    """Let the keys of a record expire, as once its card says that it has ended."""
+    state = await store.load(interrupt_id)
+    assert state
+    await store.start_retention(interrupt_id, state, next_after(state))
 
 
 async def record(

@@ -28,7 +28,7 @@ from agent_adapter.worker.openai_agents import ResumableAgent
 from bot.domain.admission import Place
 from bot.store.records import ApprovalStore
 from tests.support.builders import an_admission
-from tests.support.deciding import record
+from tests.support.deciding import record, start_retention
 from tests.support.scripted_model import ScriptedModel, says
 from tests.support.topologies import scanned
 
@@ -170,7 +170,7 @@ async def decide(store: ApprovalStore, interrupt_id: str, *decisions: Decision) 
         text = dump_recorded(decision, fingerprint=action.fingerprint, decided_by="U1")
         token = f"{interrupt_id}{action.index}"
         await record(store, interrupt_id, {action.index: text}, token=token, person="U1")
-    await store.start_retention(interrupt_id)
+    await start_retention(store, interrupt_id)
 
 
 @asynccontextmanager

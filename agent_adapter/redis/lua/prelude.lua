@@ -88,27 +88,6 @@ end
 -- While a bot lives, its last sign of life is at most this old.
 local LONGEST_SILENCE = 15000
 
--- Whether the server's clock may have been set since this moment, so that less time has passed than it shows. Bots note when
--- they notice it (`clock`). Until then, their last sign of life (`bots`) seems older than it can be.
-local function clock_may_be_set(prefix, since, at)
-  local noted = tonumber(redis.call('GET', prefix .. 'clock') or 0)
-  if noted >= since and noted <= at then
-    return true
-  end
-  local seen = tonumber(redis.call('ZREVRANGE', prefix .. 'bots', 0, 0, 'WITHSCORES')[2])
-  return seen ~= nil and seen >= since - LONGEST_SILENCE and at - seen > LONGEST_SILENCE
-end
-
--- Return the milliseconds that a lease still holds, and whether it was started again because the clock was set. A clock that
--- was set back makes no lease longer. A clock that was set forward ends no lease, so that a living holder can renew it.
-local function lease_left(till, lease, prefix, at)
-  local left = till - at
-  if left > lease or (left <= 0 and till > 0 and clock_may_be_set(prefix, till - lease, at)) then
-    return lease, true
-  end
-  return left, false
-end
-
 -- Return the milliseconds that a key still lives. Its value is its full lifetime, so a clock that was set back adds nothing.
 local function time_left(key)
   local left, given = redis.call('PTTL', key), tonumber(redis.call('GET', key) or 0)

@@ -197,8 +197,6 @@ _NOTE = "went_back"
 _LONGEST_TEXT = 3_900
 _ONLY_SHOW = {"", READ.verb, REVOKE.verb}
 """What a card that is decided has, too: its texts, and buttons that show more or end a standing approval."""
-_PLAINER = "plainer"
-_PLAIN = {"top", "part", "alarm", "who"}
 _ASKING = {"who", "unread", "looking"}
 """The lines of an open card that are about what is still to be decided."""
 
@@ -228,14 +226,6 @@ def render_noted(message: Mapping[str, Any], note: str) -> tuple[str, list[Block
         text = mrkdwn_line(title)
     text = f"{note.replace('*', '')} {text}"[:_LONGEST_TEXT]
     return text, [section(_NOTE, note), *kept]
-
-
-def plainer(blocks: Sequence[Block]) -> list[Block]:
-    """Give what is left of the picture of an ended card that Slack refused: what it says of itself. Nothing is left of that."""
-    if any(block.get("block_id") == _PLAINER for block in blocks):
-        return []
-    kept = [block for block in blocks if block.get("block_id") in _PLAIN]
-    return [*kept, context(_PLAINER, on_card.PLAINER)]
 
 
 def _decides(block: Block) -> bool:

@@ -6,8 +6,7 @@
 --       is_alive        1 while it is alive, 0 when it ends
 --       stepped_within  when the process saw that this clock was set: within how many milliseconds before now; else 0
 --       quiet_for       milliseconds since Slack last carried out one of its calls, '' when Slack cannot be used
--- Returns {names of all that had a heartbeat within half a minute, the server's milliseconds, how many heartbeats all bots
--- have sent, which run of which server this is}
+-- Returns {the server's milliseconds, how many heartbeats all bots have sent, which run of which server this is}
 
 local undrawn, due, unresumed, bots, epoch, clock, watched, server = unpack(KEYS)
 local process, is_alive, stepped_within, quiet_for = unpack(ARGV)
@@ -15,7 +14,6 @@ local process, is_alive, stepped_within, quiet_for = unpack(ARGV)
 local SMALL_STEP = 1000
 -- Work that was leased or put off lies at most this far ahead of the old clock.
 local PUT_OFF_AT_MOST = 600000
-local SEEN_WITHIN = 30000
 
 local at = now()
 local latest = tonumber(redis.call('ZREVRANGE', bots, 0, 0, 'WITHSCORES')[2] or 0)
@@ -63,5 +61,4 @@ elseif tonumber(since) > at then
   redis.call('HSET', server, 'since', text(at))
 end
 redis.call('ZREMRANGEBYSCORE', bots, '-inf', text(at - DAY))
-local alive = redis.call('ZRANGEBYSCORE', bots, text(at - SEEN_WITHIN), '+inf')
-return { alive, at, epochs, id }
+return { at, epochs, id }

@@ -10,6 +10,8 @@
 --       runs      when the record ends: 1 if its run is owed to a worker then, else 0; or ''
 --       circles   for whom it waits: from now on, or until now when it ends
 --       deadline  until when it waits for them
+--       kept      milliseconds for which a record that has ended, and whose card says so, is kept from now on; or ''. What is due
+--                 after its end is in `looked`
 --       then lists of words, each after the number of its words: fields of the agent's side that have to say the same,
 --       fields and their values, fields that go, lists of people that have it (`asked:` or `decided:`), standing approvals that
 --       begin and their milliseconds, those that end, each entry of the audit trail
@@ -18,8 +20,8 @@
 -- A value is '= text', or '@n text' for the time, n milliseconds later, before a text. '+' before it adds a line.
 
 local req, card, undrawn, due, unresumed, standing, audit = unpack(KEYS)
-local id, prefix, seen, till, drawn, looked, wakes, runs, circles, deadline = unpack(ARGV)
-local FIRST_LIST, FIRST_ENTRY, ANYTHING = 11, 7, '*'
+local id, prefix, seen, till, drawn, looked, wakes, runs, circles, deadline, kept = unpack(ARGV)
+local FIRST_LIST, FIRST_ENTRY, ANYTHING = 12, 7, '*'
 
 local at = now()
 local lists, i = {}, FIRST_LIST
@@ -62,6 +64,13 @@ for j = 2, #fields, 2 do
 end
 if drawn == '1' then
   queue_drawing(undrawn, id, at)
+end
+if kept ~= '' then
+  redis.call('ZREM', due, id)
+  -- A record that is owed to a worker stays until the worker takes it.
+  if not redis.call('ZSCORE', unresumed, id) then
+    expire_record(id, prefix, kept)
+  end
 end
 if looked ~= '' then
   queue_look(due, id, looked == 'now' and at or tonumber(looked))

@@ -138,6 +138,8 @@ for _, note in ipairs(notes) do
 end
 if #notes > 0 then
   redis.call('ZADD', inboxes, text(at), agent)
+  -- An agent that says nothing for longer is found by its wake-up, or when a bot looks for all inboxes.
+  redis.call('ZREMRANGEBYSCORE', inboxes, '-inf', text(at - 7 * DAY))
 end
 -- Last, so that nothing is lost if this script ends with an error.
 if #notes < tonumber(limit) then

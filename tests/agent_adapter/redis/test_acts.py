@@ -10,7 +10,8 @@ from agent_adapter.errors import (
     UnknownInterruptError,
     UnreadableRecordError,
 )
-from agent_adapter.redis.acts import Answer, Change, Claim, Stamp, ThreadClaim, UnsureError, run, written
+from agent_adapter.redis.acts import Claim, ThreadClaim, UnsureError
+from agent_adapter.redis.change import Answer, Change, Stamp, run, written
 from agent_adapter.redis.pool import open_redis
 from agent_adapter.redis.scripts import AGENT_LUA, Private, Scripts
 from agent_adapter.testing.memory import Memory

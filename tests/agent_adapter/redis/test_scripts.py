@@ -98,9 +98,9 @@ def test_what_follows_the_names_keeps_its_order():
 
 def test_a_key_may_be_left_out():
     """The last ones, which the script then does without."""
-    names = {"hash": None, "kept": 7, "read": None}
+    names = {"owed": None, "failing": None, "said": 7}
 
-    assert read_script("bot.store.lua", "swap").call({}, names) == ([], [7, ""])
+    assert read_script(AGENT_LUA, "finish_work").call({}, names) == ([], [7])
 
 
 def test_a_wrong_name_is_an_error():

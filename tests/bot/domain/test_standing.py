@@ -30,7 +30,7 @@ from bot.use_cases.decide import Decisions
 from bot.use_cases.standing import StandingApprovals, applies_to
 from bot.use_cases.who_may_decide import Judge
 from tests.support.builders import NOW, a_state, an_action, an_admission, an_interrupt
-from tests.support.deciding import AS_BEFORE, end_standing
+from tests.support.deciding import AS_BEFORE, end_standing, start_retention
 from tests.support.deciding import record as recording
 
 DANA, ERIK, NOOR = "U0DANA", "U0ERIK", "U0NOOR"
@@ -212,7 +212,7 @@ async def test_its_end_falls_due_whatever_became_of_its_record(client, store, re
         await client.withdraw(before.id)
     clock = Deadlines(store)
     await fall_due(store, clock)
-    await store.start_retention(before.id)
+    await start_retention(store, before.id)
     assert (await loaded(store, before.id)).status == status
     assert await end_standing(store, before.id, 0) == "early"
     assert await redis.zscore(store.keys.due, before.id)

@@ -15,8 +15,8 @@ from bot.domain.transitions import reach
 from bot.jobs.deadlines import TOO_EARLY, UNREADABLE_AGAIN, Deadlines
 from bot.jobs.silence_check import SilenceCheck
 from bot.sentences import to_agent
+from bot.store.connected import Refused
 from bot.store.records import ApprovalStore
-from bot.store.refused import Refused
 from tests.support.builders import a_state, an_action, an_admission, an_interrupt
 from tests.support.deciding import assign, extend
 

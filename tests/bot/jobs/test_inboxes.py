@@ -10,7 +10,7 @@ from agent_adapter.background import in_background
 from agent_adapter.loops import Loop
 from agent_adapter.redis.pool import end_task
 from bot.jobs.inboxes import InboxReader
-from bot.store.inboxes import AT_ONCE
+from bot.store.work import TAKE_AT_ONCE
 from tests.conftest import an_agent, until
 from tests.support.builders import an_interrupt
 
@@ -63,7 +63,7 @@ async def test_without_any_message_the_sweep_finds_the_inbox(client, store, woke
 
 async def test_a_flood_of_one_agent_does_not_delay_another(redis_url, client, store, redis, reader):
     """In one round each agent has as much taken as one script takes."""
-    for number in range(2 * AT_ONCE):
+    for number in range(2 * TAKE_AT_ONCE):
         await redis.xadd(store.keys.inbox("a-flood"), {"event": "published", "id": f"a-flood.{number}"})
     interrupt_id = await client.publish(an_interrupt())
     for agent in ("a-flood", "billing"):
@@ -72,7 +72,7 @@ async def test_a_flood_of_one_agent_does_not_delay_another(redis_url, client, st
     await reader._take_round()
 
     assert await redis.zscore(store.keys.undrawn, interrupt_id)
-    assert await redis.xlen(store.keys.inbox("a-flood")) == AT_ONCE
+    assert await redis.xlen(store.keys.inbox("a-flood")) == TAKE_AT_ONCE
 
 
 async def test_invented_names_without_end_do_not_delay_an_agent(client, store, redis, reader):

@@ -3,17 +3,15 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
 
 import pytest
 from redis.asyncio import Redis
 
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.loops import Loop
-from agent_adapter.redis.pool import end_task, freeze_meta, open_redis
+from agent_adapter.redis.pool import end_task
 from bot.jobs.leased_loop import Handler, Worker
 from bot.store.records import ApprovalStore
-from playground.redis_server import RedisServer
 from tests.conftest import until
 
 
@@ -192,27 +190,6 @@ async def test_what_changes_while_it_is_done_is_done_again_at_once(store, owe, s
     assert calls == ["a", "a"]
 
 
-async def test_what_a_stalled_replica_holds_goes_to_another(store, owe, start):
-    """A replica that hangs in its work asks for it again and again, and must not keep it from the one that is free."""
-    begun, done = asyncio.Event(), []
-
-    async def hang(_: str) -> None:
-        begun.set()
-        await asyncio.sleep(60)
-
-    async def handle(id: str) -> None:
-        done.append(id)
-
-    await owe("a")
-    # The stalled one looks right after each lapse of its lease, the other half a round later.
-    start(hang, lease=0.19, sweep=0.1)
-    await begun.wait()
-    await asyncio.sleep(0.1)
-    start(handle, lease=0.19, sweep=0.1)
-
-    await until(lambda: done == ["a"])
-
-
 async def test_only_so_many_at_once(store, owe, start):
     """More than fits is left to other replicas and done as places come free."""
     inside, most, full = 0, 0, asyncio.Event()
@@ -258,25 +235,3 @@ async def test_draining_finishes_what_runs(store, owe):
 
     assert done == ["a"]
     assert await store.owed() == {"undrawn": 1, "due": 0, "unresumed": 0}
-
-
-async def test_a_worker_outlives_its_redis(tmp_path: Path, caplog: pytest.LogCaptureFixture):
-    """While Redis is away it says so and tries again; what is owed is done once Redis is back."""
-    server, done = RedisServer(tmp_path / "r"), []
-
-    async def handle(id: str) -> None:
-        done.append(id)
-
-    server.start()
-    async with open_redis(server.url, retries=0) as redis:
-        store = ApprovalStore(redis, await freeze_meta(redis, "assent"))
-        server.stop()
-        running = asyncio.create_task(
-            Worker(store, "undrawn", handle, lease=60, sweep=0.05).run(Loop("drawing", within=60))
-        )
-        await until(lambda: "loop.hindered: drawing" in caplog.text)
-        server.start()
-        await redis.zadd(store.keys.undrawn, {"a": 1})
-        await until(lambda: done == ["a"])
-        await end_task(running)
-    server.stop()

@@ -26,16 +26,11 @@ def later(monkeypatch):
     return go_on
 
 
-async def test_nothing_owed_has_no_age(store):
+async def test_what_is_not_owed_or_due_later_has_no_age(store, redis, keys):
     """Every kind is there, so that an alert has something to compare."""
-    assert await OwedAges(store).look(AT) == {"undrawn": 0, "due": 0, "unresumed": 0}
-
-
-async def test_what_is_due_later_has_no_age(store, redis, keys):
-    """A deadline in an hour is owed, and nobody is late."""
     await redis.zadd(keys.due, {"billing.1": AT + 3_600_000})
 
-    assert (await OwedAges(store).look(AT))["due"] == 0
+    assert await OwedAges(store).look(AT) == {"undrawn": 0, "due": 0, "unresumed": 0}
 
 
 @pytest.mark.parametrize("kind", ["undrawn", "due", "unresumed"])

@@ -17,11 +17,16 @@ from bot.use_cases.decide import Decisions
 from bot.use_cases.standing import StandingApprovals
 from bot.use_cases.who_may_decide import Judge
 from tests.bot.rendering.slack_side import submitted
-from tests.bot.store.test_votes import ERIK, MIRA, asked, directory, edit, newest, press
+from tests.bot.store.test_votes import ERIK, MIRA, asked, directory, newest, press
+from tests.support.builders import edited
 from tests.support.deciding import AS_BEFORE
 
 __all__ = ["directory"]
 MALLORY = "U0MALLORY"
+
+
+def edit(to: str):
+    return edited("pay", to=to, amount=0)
 
 
 @pytest.fixture

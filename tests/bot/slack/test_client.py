@@ -90,7 +90,7 @@ async def test_agent_text_is_never_made_active(client: SlackClient, slack: Contr
         ({"kind": "status", "status": 500}, SlackUnclearError, "chat.postMessage: http_500"),
         ({"kind": "status", "status": 503}, SlackUnclearError, "chat.postMessage: http_503"),
         ({"kind": "error", "error": "fatal_error"}, SlackUnclearError, "chat.postMessage: fatal_error"),
-        ({"kind": "error", "error": "invalid_auth"}, WorkspaceFaultError, "chat.postMessage: invalid_auth"),
+        ({"kind": "error", "error": "invalid_auth"}, WorkspaceFaultError, "chat.postMessage: invalid_auth (check SLACK_BOT_TOKEN)"),
         ({"kind": "error", "error": "token_revoked"}, WorkspaceFaultError, "chat.postMessage: token_revoked"),
         ({"kind": "error", "error": "is_archived"}, InterruptFaultError, "chat.postMessage: is_archived"),
         ({"kind": "error", "error": "a_new_code"}, InterruptFaultError, "chat.postMessage: a_new_code"),
@@ -171,14 +171,6 @@ def test_what_the_app_may_not_do_in_one_place_is_told_from_what_it_needs_everywh
 
     assert type(error) is expected
     assert not isinstance(error, InterruptFaultError) or error.place == CHANNEL
-
-
-async def test_a_wrong_token_is_the_workspaces_fault(playground: Playground, session: ClientSession):
-    """It says which setting to look at."""
-    stranger = SlackClient("xoxb-wrong", playground.api_url, session)
-
-    with pytest.raises(WorkspaceFaultError, match=r"auth\.test: invalid_auth \(check SLACK_BOT_TOKEN\)"):
-        await stranger.who_am_i()
 
 
 async def test_refused_blocks_say_what_is_wrong_with_them(client: SlackClient):
@@ -299,25 +291,3 @@ async def test_messages_from_before_the_intent_are_left_alone(client: SlackClien
 
     assert await find(client, since=float(ts) + 59) == ts
     assert await find(client, since=float(ts) + 61) is None
-
-
-# --- Asking -----------------------------------------------------------------------------------------------------
-
-
-async def test_who_we_are_comes_with_our_scopes(client: SlackClient, slack: Control):
-    """What `doctor` compares with what is needed."""
-    await slack.set_scopes("chat:write", "users:read")
-
-    me = await client.who_am_i()
-
-    assert me.team_id == "T0PLAY"
-    assert me.scopes == {"chat:write", "users:read"}
-
-
-async def test_a_word_to_one_person_is_seen_by_them_alone(client: SlackClient, slack: Control):
-    """Said in the channel or in a thread of it."""
-    await client.tell_user(CHANNEL, "U0DANA", "Not recorded.")
-
-    assert await slack.messages(CHANNEL) == []
-    (said,) = await slack.messages(CHANNEL, as_user="U0DANA")
-    assert (said["text"], said["ephemeral_for"]) == ("Not recorded.", "U0DANA")

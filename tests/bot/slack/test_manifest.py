@@ -27,13 +27,6 @@ def test_an_app_that_writes_to_people_has_a_place_for_it():
     assert build_manifest()["features"]["app_home"]["messages_tab_enabled"] is False
 
 
-def test_every_app_has_a_home_tab_and_hears_when_it_is_opened():
-    manifest = build_manifest()
-
-    assert manifest["features"]["app_home"]["home_tab_enabled"] is True
-    assert "app_home_opened" in manifest["settings"]["event_subscriptions"]["bot_events"]
-
-
 def test_slack_calls_one_address_in_http_mode():
     """Clicks and events go to the same path, whether the address ends in a slash or not."""
     settings = build_manifest("http", "https://a.example/")["settings"]
@@ -53,6 +46,16 @@ def test_http_mode_without_a_plain_address_is_refused(url):
         build_manifest("http", url)
 
 
+def test_news_of_user_groups_is_asked_for_where_groups_decide():
+    """Whoever left one is forgotten at once. The other events are in the files of the repository."""
+    always, more = (
+        build_manifest(groups=groups)["settings"]["event_subscriptions"]["bot_events"]
+        for groups in (False, True)
+    )
+
+    assert more == [*always, "subteam_members_changed"]
+
+
 def test_a_manifest_grants_exactly_what_the_bot_needs():
     """User groups and direct messages are asked for only by who has them; its command is there for all."""
     for groups, approvers in [(False, ["U0DANA", "channel"]), (True, ["S0OPS"])]:
@@ -61,35 +64,6 @@ def test_a_manifest_grants_exactly_what_the_bot_needs():
             needed = needed_scopes(approvers, direct=direct, standing=True)
             assert tuple(scopes) == (*needed,)
     assert needed_scopes(["U0DANA"]) == tuple(SCOPES)
-
-
-def test_slack_sends_the_command_where_it_sends_clicks():
-    """In Socket Mode it needs no address."""
-    (command,) = build_manifest("http", "https://a.example/")["features"]["slash_commands"]
-    (without,) = build_manifest()["features"]["slash_commands"]
-
-    assert (command["command"], command["url"]) == ("/approvals", "https://a.example/slack/events")
-    assert "url" not in without
-
-
-def test_the_manifest_keeps_slacks_limits():
-    """Name 35 characters, description 140, display name 80."""
-    manifest = build_manifest()
-
-    assert len(manifest["display_information"]["name"]) <= 35
-    assert len(manifest["display_information"]["description"]) <= 140
-    assert len(manifest["features"]["bot_user"]["display_name"]) <= 80
-
-
-def test_slack_tells_who_left_a_group_where_groups_decide():
-    """Whoever left a channel or a group is forgotten at once; news of groups takes their scope."""
-    events = [
-        build_manifest(groups=groups)["settings"]["event_subscriptions"]["bot_events"]
-        for groups in (False, True)
-    ]
-
-    always = ["app_home_opened", "member_left_channel"]
-    assert events == [always, [*always, "subteam_members_changed"]]
 
 
 def test_addresses_of_people_are_read_only_where_whoever_is_on_call_decides():

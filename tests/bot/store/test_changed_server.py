@@ -107,6 +107,7 @@ async def test_silence_does_not_approve_right_after_another_server_answers(clien
     state = await asked(client, store, **SILENT)
     await is_shown(store, state)
     await replace_server(store)
+    await store.heartbeat("bot")
 
     while await store.settle(state.id, "expired", why_not="") == "early":
         await asyncio.sleep(0.05)

@@ -13,8 +13,8 @@ from agent_adapter.contract.identity import interrupt_id as interrupt_id_of
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import UnreadableRecordError
 from bot.domain.admission import Place
-from bot.store.inboxes import Taken
 from bot.store.records import ApprovalStore
+from bot.store.work import Taken
 from tests.conftest import an_agent
 from tests.support.builders import an_admission, an_interrupt
 from tests.support.workers import decide

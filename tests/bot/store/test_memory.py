@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.store.reading import Memory, weight
+from bot.store.commits import Memory, weight
 from tests.conftest import until
 from tests.support.builders import a_state, an_action, an_interrupt
 

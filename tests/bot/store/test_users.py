@@ -15,9 +15,7 @@ from agent_adapter.contract.outcome import Outcome
 from agent_adapter.errors import UnreadableRecordError
 from agent_adapter.redis.pool import freeze_meta, open_redis
 from bot.domain.admission import Place
-from bot.jobs.quarantine import Quarantine
 from bot.store.records import ApprovalStore
-from bot.store.work import WorkSet
 from tests.conftest import an_agent
 from tests.support.builders import an_action, an_admission, an_interrupt
 from tests.support.lanes import require
@@ -148,7 +146,7 @@ async def test_a_question_that_its_agent_changes_after_it_was_asked_is_not_read(
 
 
 async def test_an_operator_reads_everything_and_decides_nothing(redis_url: str, store, client):
-    """Keys of the HTTP API and work that was set aside are an operator's."""
+    """The keys of the HTTP API are an operator's."""
     interrupt_id = await client.publish(an_interrupt())
     async with Redis.from_url(as_user(redis_url, "operator"), decode_responses=True) as operator:
         assert await operator.hgetall(KEYS.req(interrupt_id))
@@ -163,28 +161,3 @@ async def test_an_operator_reads_everything_and_decides_nothing(redis_url: str, 
         for command in refused:
             with pytest.raises(NoPermissionError):
                 await operator.execute_command(*command)
-
-
-@pytest.mark.parametrize("kind", ["undrawn", "due"])
-async def test_an_operator_releases_what_was_set_aside(
-    redis_url: str, store: ApprovalStore, client: ApprovalClient, kind: WorkSet
-):
-    """An operator may not write into a record, so a bot that has done the work takes the notice back."""
-    interrupt_id = await client.publish(an_interrupt())
-    assert (await store.take_inbox("billing")).refused == 0
-    state = await store.load(interrupt_id)
-    assert state
-    await store.admit(state, an_admission(places=(Place(channel="C1", actions=(0,)),)))
-    async with Redis.from_url(redis_url) as admin:
-        await admin.zadd(getattr(KEYS, kind), {interrupt_id: 1})
-    (work,) = await store.lease_work(kind, limit=1, lease=60_000)
-    await store.fail_work(work, reason="broken", first_pause=0, too_many=1)
-
-    async with open_redis(as_user(redis_url, "operator")) as redis:
-        operator = Quarantine(ApprovalStore(redis, await freeze_meta(redis, "assent")))
-        assert await operator.release(interrupt_id)
-        assert not await operator.release(interrupt_id)
-
-    (work,) = await store.lease_work(kind, limit=1, lease=60_000)
-    assert await store.finish_work(work)
-    assert await store.failing() == {}

@@ -2,23 +2,18 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from itertools import count
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from agent_adapter import ApprovalClient
 from agent_adapter.contract.hitl import (
     ApproveDecision,
     Decision,
-    EditDecision,
-    EditedAction,
     RejectDecision,
-    RespondDecision,
 )
 from agent_adapter.contract.record import dump_recorded, unix_milliseconds
 from bot.domain.admission import Admission, Place, Terms
@@ -39,8 +34,7 @@ from bot.use_cases.decide import Decisions, token_of
 from bot.use_cases.who_may_decide import Judge
 from playground.client import Control
 from tests.support.builders import ALL_DECISIONS, an_action, an_admission, an_interrupt
-from tests.support.deciding import AS_BEFORE, extend, record
-from tests.support.properties import bounded
+from tests.support.deciding import AS_BEFORE, extend, record, shows
 
 DANA, ERIK, MIRA, NOOR = "U0DANA", "U0ERIK", "U0MIRA", "U0NOOR"
 MANY = tuple(f"U0MANY{number}" for number in range(40))
@@ -112,10 +106,6 @@ async def press(
 APPROVE, REJECT = ApproveDecision(), RejectDecision()
 
 
-def edit(to: str) -> EditDecision:
-    return EditDecision(edited_action=EditedAction(name="pay", args={"to": to, "amount": 0}))
-
-
 # --- The script ---------------------------------------------------------------------------------------------------
 
 
@@ -133,15 +123,6 @@ async def test_a_vote_that_is_counted_is_drawn_and_wakes_no_agent(client, store,
     assert await redis.zcard(store.keys.undrawn) == 0
     events = [entry["event"] for _, entry in await redis.xrange(store.keys.audit)]
     assert events[-1:] == ["counted"]
-
-
-async def test_each_action_of_a_batch_takes_its_own_number_of_people(client, store):
-    """Also where a rule asks for fewer than the others."""
-    own = {1: Terms(approvers=(ERIK,)), 2: Terms(approvers=(ERIK,), quorum=3)}
-    state = await asked(client, store, 3, own=own, quorum=2)
-
-    assert await press(store, state, ERIK, APPROVE, 0, 1, 2) == ["counted", "recorded", "counted"]
-    assert await press(store, state, MIRA, APPROVE, 0, 1, 2) == ["recorded", "taken", "counted"]
 
 
 async def test_twenty_people_at_once_give_one_decision_of_two(client: ApprovalClient, store: ApprovalStore):
@@ -309,8 +290,7 @@ async def is_shown(store: ApprovalStore, state: Approval, part: MessageId = CARD
     await store.heartbeat("bot")
     since = unix_milliseconds(state.created_at)
     await store._redis.hset(store.keys.watched, "since", since)
-    await store.lease_part(state.id, part, owner="me", lease=5_000)
-    await store.save_part(state.id, part, owner="me", shown=Shown("C1", "1.2", "d"))
+    await shows(store, state.id, part, Shown("C1", "1.2", "d"))
     await store._redis.hset(store.keys.card(state.id), f"up:{part}", since)
 
 
@@ -369,20 +349,9 @@ async def test_a_message_that_is_posted_anew_has_been_there_since_then(client, s
     first = (await newest(store, state)).up[CARD]
 
     for ts, is_new in (("1.2", False), ("9.9", True)):
-        lease = await store.lease_part(state.id, CARD, owner="me", lease=5_000)
-        shown, before = Shown("C1", ts, "e"), lease.state.shown[CARD]
-        await store.save_part(state.id, CARD, owner="me", shown=shown, before=before)
+        before = (await newest(store, state)).shown[CARD]
+        await shows(store, state.id, CARD, Shown("C1", ts, "e"), before=before)
         assert ((await newest(store, state)).up[CARD] > first) is is_new
-
-
-async def test_a_message_that_is_gone_is_not_there(client, store):
-    """Nor is it counted as there since long ago when it is posted again."""
-    state = await asked(client, store, **SILENT)
-    await is_shown(store, state)
-    await store.lease_part(state.id, CARD, owner="me", lease=5_000)
-    await store.save_part(state.id, CARD, owner="me", shown=None, forget=True)
-
-    assert (await newest(store, state)).up == {}
 
 
 @pytest.mark.parametrize("comes_back", [True, False])
@@ -469,98 +438,3 @@ async def test_an_end_before_the_deadline_decides_nothing(client, store, status)
     await store.settle(state.id, status)
 
     assert (await newest(store, state)).recorded == (None,)
-
-
-async def test_a_deadline_that_passed_without_a_bot_approves_nothing(client, store, redis):
-    """Nobody could have pressed a button of a bot that was down."""
-    state = await asked(client, store, by_silence=True)
-    await is_shown(store, state)
-    card = store.keys.card(state.id)
-    await redis.hincrby(card, "deadline", -3_700_000)
-
-    assert await store.settle(state.id, "expired") == "settled"
-    assert (await newest(store, state)).recorded == (None,)
-
-
-# --- Against a model of the rules ---------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Rules:
-    """The rules of one action, as the model has them."""
-
-    quorum: int
-    reject_quorum: int
-    requester_may_decide: bool
-    offered: tuple[str, ...]
-
-
-KINDS = ("approve", "edit", "reject", "respond")
-RULES = st.builds(
-    Rules,
-    st.integers(1, 3),
-    st.integers(1, 2),
-    st.booleans(),
-    st.lists(st.sampled_from(KINDS), min_size=1, unique=True).map(tuple) | st.just(KINDS),
-)
-CLICKS = st.lists(
-    st.tuples(st.sampled_from((DANA, ERIK, MIRA, NOOR)), st.sampled_from(KINDS), st.sampled_from("ab")),
-    max_size=12,
-)
-
-
-def meant(kind: str, words: str) -> Decision:
-    """Give the decision of a click; words are what is typed, where something is."""
-    return {
-        "approve": APPROVE,
-        "edit": edit(words),
-        "reject": RejectDecision(message=words),
-        "respond": RespondDecision(message=words),
-    }[kind]
-
-
-def outcome_of(rules: Rules, clicks: list[tuple[str, str, str]]) -> tuple[str, str, set[str]] | None:
-    """Say what is decided in the end, and by whom: Dana asks, and Noor is nobody's approver."""
-    says: dict[str, tuple[str, str]] = {}
-    for person, kind, words in clicks:
-        if person == NOOR or kind not in rules.offered:
-            continue
-        if person == DANA and kind != "reject" and not rules.requester_may_decide:
-            continue
-        says[person] = (kind, words if kind in {"edit", "respond"} else "")
-        agree = {other for other, said in says.items() if said == says[person]}
-        if len(agree) >= (rules.reject_quorum if kind == "reject" else rules.quorum):
-            return kind, words, agree
-    return None
-
-
-@bounded(80)
-@given(RULES, CLICKS)
-async def test_no_clicks_decide_what_a_plain_model_of_the_rules_does_not(
-    client, store, directory, rules, clicks
-):
-    """Whoever presses what, in whatever order: the same decision, by the same people, who all saw what runs."""
-    state = await asked(
-        client,
-        store,
-        quorum=rules.quorum,
-        reject_quorum=rules.reject_quorum,
-        requester_may_decide=rules.requester_may_decide,
-        decisions=rules.offered,
-    )
-    decisions, wrote = Decisions(store, Judge(directory), AS_BEFORE), set()
-    for person, kind, words in clicks:
-        await decisions.decide(await newest(store, state), person, {0: meant(kind, words)})
-        wrote.add((person, kind, words))
-
-    recorded = (await newest(store, state)).recorded[0]
-    expected = outcome_of(rules, clicks)
-    assert (recorded is None) == (expected is None)
-    if recorded and expected:
-        kind, words, agreed = expected
-        people = recorded.agreed_by or (recorded.decided_by,)
-        assert recorded.decision == meant(kind, words)
-        assert set(people) == agreed
-        assert len(people) == len(agreed) == (rules.reject_quorum if kind == "reject" else rules.quorum)
-        if kind == "edit":
-            assert all((person, kind, words) in wrote for person in people)
