@@ -120,7 +120,7 @@ async def test_an_edit_that_another_rule_is_about_is_decided_by_whom_that_rule_n
     here = await in_channel(dana, "C0APPROVALS", "<@U0DANA> changed this")
     there = await in_channel(mira, "C0FINANCE", "<@U0DANA> changed this")
     for card in (here, there):
-        assert "amount 5 → 5000000" in words(card["blocks"])
+        assert "amount: 5 → 5000000" in words(card["blocks"])
         assert "0 of 2" in words(card["blocks"])
         assert "decides about the change, by <@U0ERIK>, <@U0MIRA>" in words(card["blocks"])
     assert "<@U0DANA> or <@U0ERIK> decides" in words(here["blocks"])
@@ -158,7 +158,7 @@ async def test_an_edit_is_judged_by_the_rules_in_force_when_it_is_made(bot, clie
     policy.write_text(RULES)
     bot.policies.look_now()
     await until(lambda: bot.policies.policy.version != newer)
-    await erik.card("amount 5 → 7")
+    await erik.card("amount: 5 → 7")
     await agrees(erik, card)
     record = (await reviewing).records[0]
     assert (record.agreed_by, record.policy) == (("U0DANA", "U0ERIK"), newer)

@@ -78,6 +78,7 @@ ONLY = {"properties": {"answer": {"enum": ["yes", "no"]}}}
         (asking(["no", "\u0410pprove"]), ["Answer…"]),
         (asking(["no", "Next week"]), ["Answer…"]),
         (asking(["no", "n\u043e"]), ["Answer…"]),
+        (asking(["0", "O"]), ["Answer…"]),
     ],
 )  # fmt: skip
 def test_an_offered_answer_is_a_button_only_where_it_can_be_taken_for_nothing_else(action, expected):
