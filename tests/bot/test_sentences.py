@@ -15,7 +15,7 @@ from bot.text.literal import units
 from tests.support import sources
 
 _TITLES = (
-    *("in_answer.NOT_DONE", "in_answer.RECORDED", "in_answer.REVOKED", "in_home.TITLE", "in_home.LISTS"),
+    *("in_answer.NOT_DONE", "in_answer.RECORDED", "in_home.TITLE", "in_home.LISTS"),
     *("in_form.APPROVE_FROM_NOW_ON", "in_form.HAND_OVER", "in_form.NOTHING_TO_AGREE", "in_form.title"),
     "in_form.several",
 )
