@@ -24,7 +24,7 @@ AT_ONCE = 100
 """How many records one script looks at."""
 PAUSE = 0.05
 """Seconds between two pages."""
-LONGEST_PAUSE = 3_600_000
+LONGEST_PAUSE = 60_000
 """Milliseconds."""
 OFTEN = 5
 """Failed attempts after which an operator has to look."""
@@ -115,7 +115,7 @@ class WorkLeases(Connected):
         )
 
     async def fail_work(self, work: Work, *, reason: str, first_pause: int) -> int:
-        """Count a failed attempt at work, and have it tried again after twice as long as the last time: at most an hour.
+        """Count a failed attempt at work, and have it tried again after twice as long as the last time: at most a minute.
 
         Returns:
             How many attempts have failed, or 0 when another process has leased it since.

@@ -282,6 +282,12 @@ def test_an_empty_list_that_was_not_given_is_sent_with_a_tick(default):
         assert form.types(**{EMPTY_WHOLE.label: ["tags"]}).edited == {"tags": []}
 
 
+def test_an_object_of_values_with_several_forms_is_sent_empty_with_a_tick():
+    form = Filling({}, an_object(pay=an_object(by={"oneOf": [CARD, BANK]})))
+
+    assert form.types(**{EMPTY_WHOLE.label: ["pay"]}).edited == {"pay": {}}
+
+
 def test_what_is_missing_in_a_form_of_a_value_is_said_beside_it():
     """And not as a form that does not fit."""
     form = Filling(BY_CARD, PAY).types(**{"pay · form": "Bank"}).types()
@@ -300,7 +306,7 @@ def test_what_was_typed_in_one_form_is_there_again_after_another_was_chosen():
 def test_a_value_that_has_none_of_the_forms_stays_until_one_is_chosen():
     """The agent's value is an error, and the person says what it is instead."""
     args = {"pay": {"kind": "cash"}, "n": 1}
-    schema = an_object(["pay"], pay={"oneOf": [CARD, BANK]}, n=WHOLE)
+    schema = an_object(pay={"oneOf": [CARD, BANK]}, n=WHOLE)
 
     assert isinstance(Filling(args, schema).types(n="2").result, Errors)
     form = Filling(args, schema).types(**{"pay · form": "Card"})
