@@ -7,7 +7,7 @@ import pytest
 
 from agent_adapter import Context, Outcome
 from agent_adapter.integrations import functions
-from agent_adapter.redis import reports
+from agent_adapter.redis import claims
 from bot.jobs import deadlines
 from tests.conftest import an_agent
 from tests.support.builders import an_action, an_interrupt, review
@@ -61,7 +61,7 @@ async def test_who_approved_a_call_that_failed_is_called_and_reads_why(bot, star
 @pytest.mark.usefixtures("bot")
 async def test_a_run_does_not_wait_for_its_report(dana, client, monkeypatch):
     """Redis does not take it, and the function's result is returned all the same."""
-    monkeypatch.setattr(reports, "WITHIN", 0.1)
+    monkeypatch.setattr(claims, "REPORT_WITHIN", 0.1)
     monkeypatch.setattr(client._reports, "_report", lambda *_, **__: asyncio.sleep(60))
     calling = asyncio.create_task(functions.run(pay, {"amount": 5}, approvals=client))
     await dana.press(await dana.card("amount"), "approve:0")

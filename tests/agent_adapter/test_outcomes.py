@@ -16,7 +16,7 @@ from agent_adapter.errors import (
     UnknownInterruptError,
     WrongArgumentError,
 )
-from agent_adapter.redis import reports
+from agent_adapter.redis import claims
 from agent_adapter.sync import SyncApprovalClient
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer
 from playground.redis_server import RedisServer
@@ -174,7 +174,7 @@ async def test_a_report_in_the_background_is_kept_by_the_time_the_client_is_clos
 @pytest.mark.server
 async def test_a_report_that_redis_does_not_take_is_given_up_and_logged(tmp_path, caplog, monkeypatch):
     """The run goes on. The log names the call, and not the words of its outcome."""
-    monkeypatch.setattr(reports, "WITHIN", 0.2)
+    monkeypatch.setattr(claims, "REPORT_WITHIN", 0.2)
     server = RedisServer(tmp_path)
     server.start()
     async with ApprovalClient.from_url(server.url, agent="billing") as client:
