@@ -74,18 +74,17 @@ from agent_adapter.receipts.question import Marks
 from agent_adapter.receipts.ring import Ring
 from agent_adapter.receipts.signer import AGENT_VARIABLE, CREATE_FOR_AGENT, signer_from_environment
 from agent_adapter.redis.address import address_of
-from agent_adapter.redis.claims import Claims, patiently, why_stalled
+from agent_adapter.redis.claims import Claims, Reports, patiently, why_stalled
 from agent_adapter.redis.pool import (
     REPEAT_WITHIN,
     end_task,
     freeze_meta,
-    on_change,
     open_blocking_redis,
     open_redis,
+    place_of,
 )
 from agent_adapter.redis.records import Record, Records
-from agent_adapter.redis.replies import Replies, Waits, Watch
-from agent_adapter.redis.reports import Reports
+from agent_adapter.redis.replies import Replies, Waits
 from agent_adapter.redis.runs import Runs
 from agent_adapter.redis.scripts import Scripts
 from agent_adapter.redis.server_check import check_server
@@ -293,7 +292,7 @@ class ApprovalClient:
             block=min(BLOCK, self._every),
             reconcile_every=self._every,
         )
-        on_change(self._redis, replies.leave_server)
+        place_of(self._redis).on_change = replies.leave_server
         return self
 
     async def __aexit__(
@@ -464,23 +463,21 @@ class ApprovalClient:
             await patiently(partial(self._records.add_waiter, interrupt_id))
             while True:
                 watch.arm()
-                if resume := await self._look(interrupt_id, watch):
+                if resume := await self._look(interrupt_id):
                     return resume
                 if await watch.woken == "decided" and not reads:
                     return None
         finally:
             watch.leave()
 
-    async def _look(self, interrupt_id: str, watch: Watch) -> Resume | None:
+    async def _look(self, interrupt_id: str) -> Resume | None:
         record = await patiently(partial(self._records.load, interrupt_id))
         if resume := record.resume():
             return resume
         if record.notice:
             logger.warning("%s waits: %s", interrupt_id, record.notice)
-        faults = tuple(map(str, record.faults.values()))
-        for fault in sorted({*faults} - {*watch.told}):
+        for fault in sorted(set(map(str, record.faults.values()))):
             logger.warning("%s waits on: %s", interrupt_id, fault)
-        watch.told = faults
         return None
 
     async def review(self, request: HITLRequest, **asking: Unpack[Asking]) -> DecidedResume:

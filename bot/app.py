@@ -16,7 +16,7 @@ from agent_adapter.background import in_background
 from agent_adapter.cipher import Cipher
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.redis.address import address_of
-from agent_adapter.redis.pool import end_task, freeze_meta, known_replicas, on_change, open_redis
+from agent_adapter.redis.pool import end_task, freeze_meta, open_redis, place_of
 from agent_adapter.redis.server_check import check_server, explaining, read_info
 from bot.domain.errors import NotConfirmedError
 from bot.jobs.policy_watch import PolicyKeeper
@@ -107,7 +107,7 @@ async def _agree_on_durability(settings: Settings, redis: Redis) -> Durability:
     if mode == "local":
         return LOCAL
     with explaining(address):
-        info, known = await read_info(redis), await known_replicas(redis)
+        info, known = await read_info(redis), await place_of(redis).replicas()
         found = durability_on(info, address, mode, settings.durability_replicas, known)
     logger.info("redis.durability", extra={"mode": mode, "replicas": found.replicas})
     return found
@@ -116,7 +116,7 @@ async def _agree_on_durability(settings: Settings, redis: Redis) -> Durability:
 async def _start(bot: Bot, stack: AsyncExitStack) -> None:
     await _try_confirming(bot.store)
     # The wake-ups listen over a connection of their own, and notice it later.
-    on_change(bot.heartbeat.redis, bot.guard.doubt)
+    place_of(bot.heartbeat.redis).on_change = bot.guard.doubt
     stack.push_async_callback(bot.http.stop)
     await bot.http.start()
     stack.push_async_callback(_leave, bot)

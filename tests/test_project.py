@@ -107,7 +107,7 @@ def test_the_examples_about_testing_pass(tmp_path):
         capture_output=True, text=True, check=False,
     )  # fmt: skip
 
-    assert "2 passed" in done.stdout, done.stdout
+    assert "1 passed" in done.stdout, done.stdout
     assert done.stderr == ""
 
 

@@ -1,6 +1,6 @@
 """The right to resume a run: taken once, renewed while the run is resumed, finished when the run has gone on.
 
-Also the right to run a thread, which one call has while its graph runs.
+Also the right to run a thread, which one call has while its graph runs, and what is reported of the calls that ran.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from typing import TypeAlias, TypeVar
 from agent_adapter import tracing
 from agent_adapter.background import in_background
 from agent_adapter.contract.interrupt import DecidedResume, Interrupt
+from agent_adapter.contract.outcome import Outcome, Reported
 from agent_adapter.errors import (
     AgentAdapterError,
     ClaimedError,
@@ -23,7 +24,7 @@ from agent_adapter.errors import (
     ServerUnreachableError,
     UnknownInterruptError,
 )
-from agent_adapter.loops import Loop, supervise
+from agent_adapter.loops import Loop
 from agent_adapter.redis.acts import UnsureError
 from agent_adapter.redis.pool import end_task
 from agent_adapter.redis.records import Record, Records
@@ -40,6 +41,10 @@ KNOWN_AFTER = 50
 """Milliseconds after the end of a claim until its end is certain."""
 RETRY_EVERY = 1.0
 """Seconds between two tries while Redis does not answer."""
+REPORT_WITHIN = 10.0
+"""Seconds in which Redis has to accept a report. After that it is given up."""
+REPORT_CLOSING = 2.0
+"""Seconds that closing the client waits for reports that are on their way."""
 
 
 class Claims:
@@ -125,28 +130,23 @@ class Claims:
             await end_task(renewal)
 
     async def _keep(self, name: str, renew: Renew, lost: str, body: asyncio.Task[object]) -> None:
+        """Renew the claim until this is cancelled. Whatever else ends it ends the body, too."""
         try:
-            await supervise(
-                Loop("claim", within=self._lease / 1000),
-                partial(self._renew, name, renew, lost),
-                fatal=(ClaimLostError,),
-            )
-        except AgentAdapterError:
+            while True:
+                await asyncio.sleep(self._lease / 3000)
+                await self._renew(name, renew, lost)
+        except Exception:
             body.cancel()
             raise
 
-    async def _renew(self, name: str, renew: Renew, lost: str, _: Loop) -> None:
-        while True:
-            await asyncio.sleep(self._lease / 3000)
-            try:
-                await renew()
-            except UnsureError as error:
-                # Nobody else has taken it, as far as is known.
-                logger.warning("claim.not_renewed", extra={"interrupt_id": name, "reason": str(error)})
-            except (ClaimedError, ConsumedError) as error:
+    async def _renew(self, name: str, renew: Renew, lost: str) -> None:
+        try:
+            await renew()
+        except AgentAdapterError as error:
+            # Where it is not known who has it, nobody else has taken it so far.
+            if isinstance(error, ClaimedError | ConsumedError) and not isinstance(error, UnsureError):
                 raise ClaimLostError(lost) from error
-            except AgentAdapterError as error:
-                logger.warning("claim.not_renewed", extra={"interrupt_id": name, "reason": str(error)})
+            logger.warning("claim.not_renewed", extra={"interrupt_id": name, "reason": str(error)})
 
     async def _finish(self, interrupt_id: str, owner: str, fence: int) -> None:
         try:
@@ -202,3 +202,56 @@ async def patiently(attempt: Callable[[], Awaitable[_T]], *, writes: bool = Fals
         else:
             waiting.beat()
             return answer
+
+
+class Reports:
+    """Sends outcomes in the background. Make it on the loop that sends them."""
+
+    def __init__(self, report: Callable[..., Awaitable[Reported]]) -> None:
+        self._report = report
+        self._loop = asyncio.get_running_loop()
+        self._sending: set[asyncio.Task[None]] = set()
+
+    def send(self, key: str, outcome: Outcome, claim: str) -> None:
+        """Send an outcome and return at once. Any thread may call it.
+
+        Args:
+            key: The idempotency key of the call.
+            outcome: What became of it.
+            claim: The owner name of the claim under which it ran.
+        """
+        try:
+            self._loop.call_soon_threadsafe(self._start, key, outcome, claim)
+        except RuntimeError:
+            _note_lost(key, "the client was closed")
+
+    async def close(self) -> None:
+        """Give the reports that are on their way a moment, and drop the others."""
+        # A report that was sent just now has not started yet.
+        await asyncio.sleep(0)
+        if self._sending:
+            await asyncio.wait(self._sending, timeout=REPORT_CLOSING)
+        for task in list(self._sending):
+            _note_lost(task.get_name(), "the client was closed before Redis answered")
+            await end_task(task)
+
+    def _start(self, key: str, outcome: Outcome, claim: str) -> None:
+        task = in_background(self._deliver(key, outcome, claim), name=key)
+        self._sending.add(task)
+        task.add_done_callback(self._sending.discard)
+
+    async def _deliver(self, key: str, outcome: Outcome, claim: str) -> None:
+        interrupt_id, _, index = key.rpartition(":")
+        attempt = partial(self._report, interrupt_id, int(index), outcome, claim=claim)
+        try:
+            async with asyncio.timeout(REPORT_WITHIN):
+                await patiently(attempt, writes=True)
+        except TimeoutError:
+            _note_lost(key, f"Redis did not answer within {REPORT_WITHIN:.0f} seconds")
+        except AgentAdapterError as error:
+            _note_lost(key, str(error))
+
+
+def _note_lost(key: str, reason: str) -> None:
+    """Log that a card will not say what became of a call. The outcome itself may contain what nobody may read."""
+    logger.warning("report.lost", extra={"key": key, "reason": reason})

@@ -20,15 +20,6 @@ class Credentials(CredentialProvider):
     def __init__(self, provider: CredentialProvider) -> None:
         self._provider = provider
 
-    @classmethod
-    def of(cls, given: CredentialProvider | str) -> "Credentials":
-        """Take a provider, or the name of one as `module:attribute`.
-
-        Raises:
-            InvalidRequestError: when there is no provider with this name.
-        """
-        return cls(load_provider(given) if isinstance(given, str) else given)
-
     async def get_credentials_async(self) -> Any:
         """Give password, or user and password."""
         try:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from redis.asyncio import BlockingConnectionPool, ConnectionPool, Redis, SSLConnection
@@ -16,7 +16,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import InvalidRequestError, ServerUnsuitableError
 from agent_adapter.redis.address import Address
-from agent_adapter.redis.credentials import Credentials
+from agent_adapter.redis.credentials import Credentials, load_provider
 from agent_adapter.redis.pipelined import Pipelined
 from agent_adapter.redis.places import BehindSentinels, FoundPlace, InCluster, Place, said_in
 from agent_adapter.redis.server_check import NO_WRITES, code_of, explaining
@@ -101,6 +101,9 @@ class _Sending(AbstractConnection):
             return super().pack_command(*args)
 
     async def send_packed_command(self, *args: Any, **kwargs: Any) -> None:
+        if not self.is_connected:
+            await self.connect_check_health(check_health=False)
+        before = await _cancellations()
         try:
             await super().send_packed_command(*args, **kwargs)
         except (RuntimeError, AttributeError) as error:
@@ -108,6 +111,10 @@ class _Sending(AbstractConnection):
             if isinstance(error, AttributeError) and self.is_connected:
                 raise
             raise RedisConnectionError(f"the connection was lost: {error}") from error
+        if _was_cancelled_since(before):
+            # `asyncio.wait_for` of Python 3.11 has lost it. Nobody will read the answer, so nobody else gets this connection.
+            await self.disconnect(nowait=True)
+            raise asyncio.CancelledError
 
     async def read_response(self, *args: Any, **options: Any) -> Any:
         try:
@@ -148,10 +155,14 @@ class _Patience(Retry):
 
     async def call_with_retry(self, do: Any, fail: Any, **options: Any) -> Any:  # type: ignore[override]  # others in 6.4
         until, failures = time.monotonic() + REPEAT_WITHIN, 0
+        before = await _cancellations()
         while True:
             try:
                 return await do()
             except self._supported_errors as error:
+                if _was_cancelled_since(before):
+                    # redis-py may turn a cancellation during a connect into a time-out.
+                    raise asyncio.CancelledError from error
                 failures += 1
                 await (fail(error, failures) if options.get("with_failure_count") else fail(error))
                 is_final = isinstance(error, AuthenticationError) or failures > self._retries
@@ -221,7 +232,7 @@ def open_blocking_redis(
         # A socket time-out below BLOCK would cut every quiet wait. No time-out would hang on a dead connection.
         socket_timeout=block + COMMAND_TIMEOUT,
         retry=Retry(NoBackoff(), 0),
-        place=_place(beside) if beside else None,
+        place=place_of(beside) if beside else None,
     )
 
 
@@ -244,9 +255,10 @@ def _open(
             "the address of Redis has a user or a password, and a provider gives them, too: leave one of them out"
         )
     if credentials:
-        pool.connection_kwargs["credential_provider"] = Credentials.of(credentials)
+        provider = load_provider(credentials) if isinstance(credentials, str) else credentials
+        pool.connection_kwargs["credential_provider"] = Credentials(provider)
     # The pool's class by then says whether the connections are encrypted.
-    pool.connection_kwargs["place"] = place = place or _place_of(address, namespace, pool)
+    pool.connection_kwargs["place"] = place = place or _new_place(address, namespace, pool)
     kind_of = pool.connection_class
     pool.connection_class = type(f"Sending{kind_of.__name__}", (_Sending, kind_of), {})
     if hiredis and isinstance(pool, _Pool):
@@ -254,7 +266,7 @@ def _open(
     return Redis.from_pool(pool)
 
 
-def _place_of(address: Address, namespace: str, pool: ConnectionPool) -> Place:
+def _new_place(address: Address, namespace: str, pool: ConnectionPool) -> Place:
     options = {name: value for name, value in pool.connection_kwargs.items() if name.startswith("ssl_")}
     if pool.connection_class is SSLConnection:
         options["ssl"] = True
@@ -267,23 +279,13 @@ def _place_of(address: Address, namespace: str, pool: ConnectionPool) -> Place:
     return Place((pool.connection_kwargs.get("host", "localhost"), pool.connection_kwargs.get("port", 6379)))
 
 
-def on_change(redis: Redis, call: Callable[[], None]) -> None:
-    """Have something called before a command goes to another server than before, which may know less."""
-    _place(redis).on_change = call
-
-
 def pipelined(redis: Redis) -> Pipelined | None:
     """Give the connection for scripts beside these connections; `None` without hiredis, or where a program has made them."""
     return getattr(redis.connection_pool, "pipelined", None)
 
 
-async def known_replicas(redis: Redis) -> int:
-    """Count the replicas that the Sentinels of this primary know; 0 without Sentinels."""
-    return await _place(redis).replicas()
-
-
-def _place(redis: Redis) -> Place:
-    # A client that a program has made itself has none.
+def place_of(redis: Redis) -> Place:
+    """Give where these connections lead. It knows nothing of a client that a program has made itself."""
     found: Place = redis.connection_pool.connection_kwargs.get("place") or Place()
     return found
 
@@ -328,3 +330,27 @@ async def end_task(task: asyncio.Task[Any]) -> None:
         # redis-py may turn a cancellation during a connect into a time-out.
         task.cancel()
         await asyncio.wait([task], timeout=0.1)
+
+
+async def _cancellations() -> int:
+    """Count how often this task was cancelled so far.
+
+    Ctrl-C cancels a task while it runs. Such a cancellation reaches the task where it waits next, and `asyncio.wait_for`
+    of Python 3.11 would lose it there. So it is raised here.
+
+    Raises:
+        CancelledError: when this task was cancelled and has not waited since.
+    """
+    task = asyncio.current_task()
+    if task is None:
+        return 0
+    count = task.cancelling()
+    if getattr(task, "_must_cancel", False):
+        await asyncio.sleep(0)
+    return count
+
+
+def _was_cancelled_since(count: int) -> bool:
+    """Tell whether this task was cancelled after that many times, whatever became of it."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > count

@@ -126,16 +126,13 @@ class Waits:
 class Watch:
     """One wait for one interrupt: armed before the record is read, awaited afterwards."""
 
-    __slots__ = ("_id", "_waits", "told", "woken")
+    __slots__ = ("_id", "_waits", "woken")
 
     def __init__(self, waits: Waits, interrupt_id: str) -> None:
         self._waits = waits
         self._id = interrupt_id
         self.woken = waits.enter(interrupt_id, self)
         """A future, because a coroutine around it would cost memory in each wait."""
-        # An empty tuple costs nothing; an empty set costs each wait 0.2 KB.
-        self.told: tuple[str, ...] = ()
-        """Faults of the record that the log has named."""
 
     def arm(self) -> None:
         """Wait for changes from now on."""

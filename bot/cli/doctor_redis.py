@@ -10,7 +10,7 @@ from agent_adapter.cipher import Cipher
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import AgentAdapterError, LockedRecordError
 from agent_adapter.redis.address import address_of, is_cluster
-from agent_adapter.redis.pool import SCHEMA, another_schema, known_replicas, open_redis
+from agent_adapter.redis.pool import SCHEMA, another_schema, open_redis, place_of
 from agent_adapter.redis.server_check import FOR_NOW, explained, judge_server, read_info, unsaid
 from bot.cli.finding import Finding
 from bot.runtime.host_clock import apart
@@ -45,7 +45,7 @@ async def examine_redis(settings: Settings | Access) -> list[Finding]:
                 sentence = "no replica follows the primary that has the namespace: nothing takes over when it ends. Start its replica again, or add one"
                 found.append(Finding("warn", "replicas", sentence))
             if isinstance(settings, Settings):
-                found += judge_durability(info, address, settings, await known_replicas(redis))
+                found += judge_durability(info, address, settings, await place_of(redis).replicas())
             if any(finding.verdict == "fail" for finding in found):
                 return found
             asked = time.time()
@@ -104,7 +104,7 @@ def judge_encryption(bodies: Mapping[str, str], cipher: Cipher) -> list[Finding]
 def judge_failing(failing: Sequence[Failing]) -> list[Finding]:
     """Name the records that the bot could not handle several times."""
     look = (
-        "Look at the bot's log (work.broken), and correct what is wrong: the bot tries again within an hour"
+        "Look at the bot's log (work.broken), and correct what is wrong: the bot tries again within a minute"
     )
     said = [f"{each.interrupt_id}: {each}. {look}" for each in failing[:FAILING_SHOWN]]
     if more := len(failing) - len(said):

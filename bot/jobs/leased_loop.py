@@ -137,10 +137,7 @@ class Worker:
         except ELSEWHERE as error:
             logger.warning("work.failed", extra={"interrupt_id": work.interrupt_id, "reason": str(error)})
             again_in = ELSEWHERE_RETRY
-        except Exception as error:  # any error is about this record only, and the others go on
-            trace = None if isinstance(error, BotError) else error
-            said = {"interrupt_id": work.interrupt_id, "reason": str(error) if trace is None else ""}
-            logger.exception("work.broken", exc_info=trace, extra=said)
+        except Exception as error:  # noqa: BLE001  # any error is about this record only, and the others go on
             await self._noted(work, self._fail(work, error))
             return
         await self._noted(work, self._finish(work, again_in))
@@ -153,12 +150,17 @@ class Worker:
             await self._store.set_notice(work.interrupt_id, "")
 
     async def _fail(self, work: Work, error: Exception) -> None:
-        reason = _why(error)
-        failures = await self._store.fail_work(work, reason=reason, first_pause=int(self._sweep * 1000))
+        reason, failures = _why(error), 1
+        try:
+            failures = await self._store.fail_work(work, reason=reason, first_pause=int(self._sweep * 1000))
+        finally:
+            # At the 1st, 2nd, 4th, 8th … time: it is tried every minute.
+            if not failures & (failures - 1):
+                trace = None if isinstance(error, BotError) else error
+                said = {"interrupt_id": work.interrupt_id, "reason": str(error) if trace is None else ""}
+                logger.error("work.broken", exc_info=trace, extra=said)
         if failures == OFTEN:
-            sentence = (
-                f"{WHAT[work.kind]} ({reason}), and the bot seldom tries again: its operator has to look"
-            )
+            sentence = f"{WHAT[work.kind]} ({reason}), and the bot tries again every minute: its operator has to look"
             logger.error("work.keeps_failing", extra={"interrupt_id": work.interrupt_id, "reason": sentence})
             await self._store.set_notice(work.interrupt_id, sentence)
 

@@ -258,25 +258,6 @@ async def only_waits(store):
     return len(found) > 1 and all("b" in each["flags"] or int(each["idle"]) >= 1 for each in found)
 
 
-async def test_a_decision_that_leaves_others_open_makes_a_wait_read_nothing(client, store):
-    """`wait` reads the record when it begins and when all is decided, however many decisions there are."""
-    interrupt_id = await client.publish(client.interrupt(batch("a", "b", "c")))
-    await admit(store, interrupt_id)
-    fingerprints = (await store.load(interrupt_id)).fingerprints
-    async with open_redis(url_of(client)) as redis:
-        await redis.config_resetstat()
-        waiting = await waiting_for(client, store, interrupt_id)
-        for index, fingerprint in enumerate(fingerprints):
-            text = dump_recorded(ApproveDecision(), fingerprint=fingerprint, decided_by="U1")
-            await record(store, interrupt_id, {index: text}, token=f"{index}", person="U1")
-        await waiting
-
-        reads = (await redis.info("commandstats"))["cmdstat_hgetall"]["calls"] // 2
-
-    # Whoever decides has read the record, too.
-    assert reads - len(fingerprints) <= 2
-
-
 async def record_by_hand(store, interrupt_id, decision, fingerprint):
     text = dump_recorded(decision, fingerprint=fingerprint, decided_by="U1")
     await record(store, interrupt_id, {0: text}, person="U1")
@@ -332,16 +313,6 @@ async def test_a_wake_up_that_is_not_true_ends_no_review(client, store):
 async def first_of(reviewing):
     async with reviewing as resume:
         return resume
-
-
-async def test_a_decision_in_a_wake_up_about_another_call_is_refused(client, store):
-    """What a wake-up tells is compared with what was asked, like what is read."""
-    interrupt_id = await asked(client, store)
-    waiting = await waiting_for(client, store, interrupt_id)
-    await record_by_hand(store, interrupt_id, ApproveDecision(), action_fingerprints(batch("other"))[0])
-
-    with pytest.raises(DecisionNotAllowedError, match="another call"):
-        await waiting
 
 
 async def test_resuming_takes_one_request(client, store):

@@ -15,7 +15,7 @@ from agent_adapter.errors import (
     InvalidRequestError,
     UnknownInterruptError,
 )
-from agent_adapter.redis import reports
+from agent_adapter.redis import claims
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer
 from playground.redis_server import RedisServer
 from tests.agent_adapter.test_client import approved, batch
@@ -161,7 +161,7 @@ async def test_a_report_in_the_background_is_kept_by_the_time_the_client_is_clos
 @pytest.mark.server
 async def test_a_report_that_redis_does_not_take_is_given_up_and_logged(tmp_path, caplog, monkeypatch):
     """The run goes on. The log names the call, and not the words of its outcome."""
-    monkeypatch.setattr(reports, "WITHIN", 0.2)
+    monkeypatch.setattr(claims, "REPORT_WITHIN", 0.2)
     server = RedisServer(tmp_path)
     server.start()
     async with ApprovalClient.from_url(server.url, agent="billing") as client:

@@ -61,7 +61,7 @@ async def test_a_record_that_cannot_be_drawn_is_reported_and_drawn_once_it_is_co
     await until(lambda: f"{broken.id} waits: its card could not be drawn (DamagedRecordError:" in caplog.text)
     [finding] = [found async for found in examine(settings) if found.subject == "failing"]
     assert finding.verdict == "warn"
-    assert "the bot tries again within an hour" in finding.sentence
+    assert "the bot tries again within a minute" in finding.sentence
     await until(lambda: bot.heartbeat.failing == {"undrawn": 1, "due": 0})
     async with (
         aiohttp.ClientSession() as session,

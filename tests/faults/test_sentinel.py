@@ -10,7 +10,7 @@ import pytest
 
 from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.redis.pipelined import Pipelined
-from agent_adapter.redis.pool import known_replicas, open_redis, pipelined
+from agent_adapter.redis.pool import open_redis, pipelined, place_of
 from playground.sentinels import Sentinels
 from tests.conftest import serving
 from tests.support.builders import an_action
@@ -103,6 +103,6 @@ async def test_a_click_that_the_replicas_confirmed_outlives_the_primary_that_is_
         async with asyncio.timeout(60):
             assert (await waiting).decisions == (ApproveDecision(),)
         async with open_redis(sentinels.url) as redis:
-            assert await known_replicas(redis) == len(sentinels.servers) - 1
+            assert await place_of(redis).replicas() == len(sentinels.servers) - 1
         await asyncio.to_thread(sentinels.bring_back, killed)
         await settled_card(store, watcher, interrupt.id)

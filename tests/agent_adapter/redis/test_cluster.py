@@ -12,7 +12,7 @@ from agent_adapter.errors import (
     ServerUnsuitableError,
 )
 from agent_adapter.redis.address import Address, address_of
-from agent_adapter.redis.pool import on_change, open_blocking_redis, open_redis
+from agent_adapter.redis.pool import open_blocking_redis, open_redis, place_of
 from agent_adapter.redis.server_check import check_server, explained
 from playground.redis_server import redis_on_a_port
 from tests.conftest import until
@@ -83,7 +83,7 @@ async def test_commands_go_on_after_a_planned_failover_and_tell_of_it_before(clu
     """Several commands of one connection go to the new server all of them. Who remembers what it read can look again first."""
     name, changes = KEYS.audit_seq, []
     await redis.set(name, 1)
-    on_change(redis, lambda: changes.append("changed"))
+    place_of(redis).on_change = lambda: changes.append("changed")
 
     await asyncio.to_thread(cluster.fail_over, cluster.primary_of(name))
 

@@ -12,7 +12,7 @@ from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import UnreadableRecordError
 from agent_adapter.redis import pipelined as module
 from agent_adapter.redis.pipelined import Pipelined
-from agent_adapter.redis.pool import on_change, open_redis, pipelined
+from agent_adapter.redis.pool import open_redis, pipelined, place_of
 from agent_adapter.redis.scripts import AGENT_LUA, Scripts
 from tests.conftest import until
 from tests.support.failover import Failover
@@ -153,7 +153,7 @@ async def test_another_server_is_noticed_before_the_first_script_on_it(failover)
     """Who remembers what the former one said can look again first."""
     changes = list[str]()
     async with open_redis(failover.proxy.url) as redis:
-        on_change(redis, lambda: changes.append("changed"))
+        place_of(redis).on_change = lambda: changes.append("changed")
         line = await opened(redis)
         assert await line.send("SET", "name", "first") == "OK"
         assert changes == []
@@ -170,7 +170,7 @@ async def test_a_former_server_is_left_when_another_connection_meets_the_new_one
     """It still answers, with what it knew then."""
     changes = list[str]()
     async with open_redis(failover.proxy.url) as redis:
-        on_change(redis, lambda: changes.append("changed"))
+        place_of(redis).on_change = lambda: changes.append("changed")
         line = await opened(redis)
         assert await line.send("SET", "name", "first") == "OK"
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import suppress
+from functools import partial
 
 import pytest
 from redis.exceptions import (
@@ -47,6 +48,21 @@ async def redis(redis_url):
         yield redis
 
 
+async def test_a_command_that_is_cancelled_at_any_moment_ends_as_cancelled(redis_url):
+    """Python 3.11 alone would lose a cancellation that comes as the command has been written."""
+    async with open_redis(redis_url) as redis:
+        await redis.ping()
+        for steps in range(8):
+            command = asyncio.create_task(redis.blpop("nothing", timeout=30))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            command.cancel()
+            await asyncio.wait([command], timeout=60)
+
+            assert command.cancelled(), steps
+        assert await redis.ping()
+
+
 async def test_a_connection_that_is_closed_at_any_moment_of_a_command_is_a_lost_connection(redis_url):
     async with open_redis(redis_url) as redis:
         for steps in range(8):
@@ -61,6 +77,25 @@ async def test_a_connection_that_is_closed_at_any_moment_of_a_command_is_a_lost_
             with suppress(RedisConnectionError):
                 await sending
             await connection.disconnect(nowait=True)
+
+
+async def test_a_task_that_ctrl_c_cancels_while_it_runs_goes_no_further_than_its_next_command(redis_url):
+    """Python 3.11 alone would lose such a cancellation while the command is written."""
+    went_on = []
+
+    async def cancelled_while_it_runs(command):
+        asyncio.current_task().cancel()
+        await command()
+        went_on.append(command)
+
+    async with open_redis(redis_url) as redis:
+        await redis.ping()
+        scripts = Scripts(redis, Keys(), "agent_adapter.redis.lua")
+        for command in (redis.ping, partial(scripts, "read", Keys().of("billing.none"))):
+            await asyncio.wait([asyncio.create_task(cancelled_while_it_runs(command))], timeout=60)
+
+        assert await redis.ping()
+    assert went_on == []
 
 
 async def test_commands_that_wait_for_their_turn_are_all_answered(redis_url, monkeypatch):

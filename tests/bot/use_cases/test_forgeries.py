@@ -314,9 +314,13 @@ async def test_a_forged_answer_does_not_end_the_wait_and_a_genuine_one_does(
     card = store.keys.card(state.id)
     text = dump_recorded(APPROVE, fingerprint=state.actions[0].fingerprint, decided_by=ERIK)
     waiting = asyncio.create_task(agent.wait(state.id))
+    reviewing = asyncio.create_task(reviewed(agent, state))
+    await until(lambda: len(agent._replies._waiting.get(state.id, ())) == 2)
     await redis.hset(card, mapping={"d:0": text, "t:0": "t", "at:0": "1", "status": "decided"})
-    await until(lambda: "is not signed" in caplog.text)
+    await redis.xadd(store.keys.replies(agent._records.process), {"id": state.id, "status": "decided"})
+    await until(lambda: caplog.text.count("is not signed") >= 2)
     assert not waiting.done()
+    assert not reviewing.done()
     with pytest.raises(ReceiptError, match="is not signed"):
         await agent.resuming(state.id, unchecked=True).__aenter__()
 
@@ -324,8 +328,14 @@ async def test_a_forged_answer_does_not_end_the_wait_and_a_genuine_one_does(
     await redis.hset(card, "status", "pending")
     await decide(state, MIRA, RejectDecision(message="no"))
 
-    resume = await asyncio.wait_for(waiting, 60)
-    assert (resume.decisions[0].type, resume.records[0].decided_by) == ("reject", MIRA)
+    for each in (waiting, reviewing):
+        resume = await asyncio.wait_for(each, 60)
+        assert (resume.decisions[0].type, resume.records[0].decided_by) == ("reject", MIRA)
+
+
+async def reviewed(agent, state):
+    async with agent.reviewing(state.interrupt) as resume:
+        return resume
 
 
 async def test_a_forged_wake_up_ends_no_wait(ask, decide, agent, redis, store):
