@@ -111,7 +111,8 @@ class _Sending(AbstractConnection):
             if isinstance(error, AttributeError) and self.is_connected:
                 raise
             raise RedisConnectionError(f"the connection was lost: {error}") from error
-        if _was_cancelled_since(before):
+        task = asyncio.current_task()
+        if task and task.cancelling() > before:
             # `asyncio.wait_for` of Python 3.11 has lost it. Nobody will read the answer, so nobody else gets this connection.
             await self.disconnect(nowait=True)
             raise asyncio.CancelledError
@@ -155,7 +156,8 @@ class _Patience(Retry):
 
     async def call_with_retry(self, do: Any, fail: Any, **options: Any) -> Any:  # type: ignore[override]  # others in 6.4
         until, failures = time.monotonic() + REPEAT_WITHIN, 0
-        before = await _cancellations()
+        task = asyncio.current_task()
+        before = task.cancelling() if task else 0
         while True:
             try:
                 return await do()
