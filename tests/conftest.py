@@ -143,7 +143,7 @@ def sentinels(started_sentinels: Sentinels) -> Sentinels:
 async def store(redis_url: str) -> AsyncIterator[ApprovalStore]:
     """The records, to look at."""
     redis = open_redis(redis_url)
-    yield ApprovalStore(redis, await freeze_meta(redis, "assent"))
+    yield ApprovalStore(redis, await freeze_meta(redis, "assent", begins=True))
     await redis.aclose()
 
 

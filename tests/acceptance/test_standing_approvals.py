@@ -99,7 +99,7 @@ async def test_another_call_is_asked_and_one_for_the_giver_and_the_rest_of_a_bat
 
     assert await is_asked(slack, review(context=Context(requested_by="U0DANA")), card=2)
     lost = {"run": "refused", "pauses": ["p"]}
-    bot.store.connected.add(client.interrupt(asking(PAY), **lost).id, 0, is_final=True)
+    bot.store.refused.add(client.interrupt(asking(PAY), **lost).id, 0, is_final=True)
     assert await is_asked(slack, review(**lost), card=3)
     batch = review(an_action("pay", {"amount": 5, "to": "ACME "}), PAY)
     card = await erik.card("1 of 2 open")

@@ -27,7 +27,7 @@ async def redis(redis_url: str) -> AsyncIterator[Redis]:
 
 @pytest.fixture
 async def store(redis: Redis) -> ApprovalStore:
-    return ApprovalStore(redis, await freeze_meta(redis, "assent"), address="here")
+    return ApprovalStore(redis, await freeze_meta(redis, "assent", begins=True), address="here")
 
 
 @pytest.fixture

@@ -19,9 +19,9 @@ RUNS: dict[Role, set[str]] = {
     "operator": {"read", "change"},
 }
 CHANGES = {
-    "agent": ("acts", "replies"),
-    "worker": ("acts", "replies", "runs"),
-    "bot": ("acts", "replies", "runs"),
+    "agent": ("acts", "change", "replies"),
+    "worker": ("acts", "change", "replies", "runs"),
+    "bot": ("acts", "change", "replies", "runs"),
 }
 """Whose modules have commands for `change`."""
 SPELT = {"owed": "unresumed", "standing": "sticky"}
