@@ -136,9 +136,9 @@ class Presenter:
         if shown and not urgent and (left := line.pacing.edited_lately(shown.channel, shown.ts)):
             return left
         if shown:
-            wait = await line.pacing.turn_to_edit(urgent=urgent)
+            wait = await line.pacing.turn_to_edit(state.interrupt.agent, urgent=urgent)
         else:
-            wait = await line.pacing.turn_to_post(part.channel)
+            wait = await line.pacing.turn_to_post(part.channel, state.interrupt.agent)
         if wait:
             await line.trouble.say_if_nothing_is_posted(state, part.id)
             return self._queue.join(state.id, wait)

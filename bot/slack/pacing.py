@@ -86,13 +86,13 @@ class Pacing:
         self._edits_closed = 0.0
         self._edited: dict[tuple[str, str], float] = {}
 
-    async def turn_to_post(self, channel: str) -> int:
+    async def turn_to_post(self, channel: str, agent: str) -> int:
         """Milliseconds to wait before a post in this channel; 0 means go, and counts."""
-        return await self._turn(self._keys.pace("post", channel), POSTS)
+        return await self._turn(self._keys.pace("post", channel), POSTS, agent)
 
-    async def turn_to_edit(self, *, urgent: bool) -> int:
+    async def turn_to_edit(self, agent: str, *, urgent: bool) -> int:
         """Milliseconds to wait before an edit; 0 means go, and counts. Urgent edits go before the others."""
-        wait = await self._turn(self._keys.pace("edit"), EDITS, urgent=urgent)
+        wait = await self._turn(self._keys.pace("edit"), EDITS, agent, urgent=urgent)
         if urgent and wait:
             self._edits_closed = time.monotonic() + wait / 1000
         return wait
@@ -128,15 +128,15 @@ class Pacing:
         with suppress(ServerUnreachableError):
             await self._take_turn(key, limit, pause=int(seconds * 1000) + 50)
 
-    async def _turn(self, key: str, limit: Limit, *, urgent: bool = True) -> int:
-        return await self._given(key, limit, urgent=urgent) if self._enabled else 0
+    async def _turn(self, key: str, limit: Limit, agent: str = "", *, urgent: bool = True) -> int:
+        return await self._given(key, limit, agent, urgent=urgent) if self._enabled else 0
 
-    async def _given(self, key: str, limit: Limit, *, urgent: bool = True) -> int:
+    async def _given(self, key: str, limit: Limit, agent: str = "", *, urgent: bool = True) -> int:
         # Redis can have lost what Slack said.
         if wait := self._own.wait(key):
             return wait
         try:
-            return await self._take_turn(key, limit, urgent=urgent)
+            return await self._take_turn(key, limit, agent, urgent=urgent)
         except ServerRefusesError:
             # Somebody has to change something.
             raise
@@ -144,14 +144,15 @@ class Pacing:
             return self._own.take(key, limit)
 
     async def _take_turn(
-        self, key: str, limit: Limit, *, urgent: bool = False, pause: int | None = None
+        self, key: str, limit: Limit, agent: str = "", *, urgent: bool = False, pause: int | None = None
     ) -> int:
         wait: int = await self._scripts(
             "take_turn",
-            {"turns": key, "urgent": f"{key}:urgent"},
+            {"turns": key, **{part: f"{key}:{part}" for part in ("urgent", "last", "waiting")}},
             every=limit.every,
             ahead=(limit.at_once - 1) * limit.every,
             is_urgent=int(urgent),
+            agent=agent,
             pause=pause,
         )
         return wait

@@ -31,7 +31,7 @@ async def test_a_burst_keeps_to_the_limit(replicas: list[Pacing], monkeypatch: p
     monkeypatch.setattr(pacing, "EDITS", limit)
     began, given = time.monotonic(), 0
     while time.monotonic() - began < 1:
-        waits = await asyncio.gather(*(replica.turn_to_edit(urgent=False) for replica in replicas))
+        waits = await asyncio.gather(*(replica.turn_to_edit("billing", urgent=False) for replica in replicas))
         given += waits.count(0)
 
     passed = 1000 * (time.monotonic() - began)
@@ -45,9 +45,9 @@ async def test_a_turn_that_was_refused_does_not_count(
 ):
     """Asking again and again does not push the turn away."""
     monkeypatch.setattr(pacing, "EDITS", Limit(calls=1, window=60_000))
-    assert await replicas[0].turn_to_edit(urgent=urgent) == 0
+    assert await replicas[0].turn_to_edit("billing", urgent=urgent) == 0
 
-    waits = [await replicas[1].turn_to_edit(urgent=urgent) for _ in range(5)]
+    waits = [await replicas[1].turn_to_edit("billing", urgent=urgent) for _ in range(5)]
 
     assert waits == sorted(waits, reverse=True)
     assert 0 < waits[-1] <= waits[0] <= 60_000
@@ -59,12 +59,12 @@ async def test_urgent_edits_go_before_the_others(replicas: list[Pacing], monkeyp
     order = []
 
     async def edit(name: str, replica: Pacing, *, urgent: bool) -> None:
-        while wait := await replica.turn_to_edit(urgent=urgent):
+        while wait := await replica.turn_to_edit("billing", urgent=urgent):
             await asyncio.sleep(wait / 1000)
         order.append(name)
 
     await edit("first", replicas[0], urgent=False)
-    assert await replicas[0].turn_to_edit(urgent=True) > 0
+    assert await replicas[0].turn_to_edit("billing", urgent=True) > 0
     await asyncio.gather(
         edit("cosmetic", replicas[0], urgent=False), edit("decided", replicas[1], urgent=True)
     )
@@ -74,15 +74,26 @@ async def test_urgent_edits_go_before_the_others(replicas: list[Pacing], monkeyp
 
 async def test_a_channel_takes_one_post_a_second(replicas: list[Pacing]):
     """One slow channel never holds up another, and edits have turns of their own."""
-    assert await replicas[0].turn_to_post("C1") == 0
-    assert 0 < await replicas[1].turn_to_post("C1") <= 1_050
-    assert await replicas[1].turn_to_post("C2") == 0
-    assert await replicas[1].turn_to_edit(urgent=False) == 0
+    assert await replicas[0].turn_to_post("C1", "billing") == 0
+    assert 0 < await replicas[1].turn_to_post("C1", "billing") <= 1_050
+    assert await replicas[1].turn_to_post("C2", "billing") == 0
+    assert await replicas[1].turn_to_edit("billing", urgent=False) == 0
+
+
+async def test_an_agent_that_waits_goes_before_the_one_that_had_the_last_turn(replicas: list[Pacing]):
+    """A flood of one agent keeps no card of another one waiting."""
+    flood, other = replicas
+    assert await flood.turn_to_post("C1", "flood") == 0
+    wait = await other.turn_to_post("C1", "billing")
+    await asyncio.sleep(wait / 1000 + 0.005)
+
+    assert await flood.turn_to_post("C1", "flood") == 100
+    assert await other.turn_to_post("C1", "billing") == 0
 
 
 async def test_fifty_edits_a_minute_start_with_a_burst_and_go_on_evenly(replicas: list[Pacing]):
     """A tenth of the limit passes at once; the rest is spread, so that nobody starves after a burst."""
-    waits = [await replicas[n % 2].turn_to_edit(urgent=False) for n in range(6)]
+    waits = [await replicas[n % 2].turn_to_edit("billing", urgent=False) for n in range(6)]
 
     assert waits[:5] == [0] * 5
     assert 0 < waits[5] < 1_600
@@ -94,27 +105,27 @@ async def test_slacks_own_word_holds_everybody(replicas: list[Pacing]):
     await replicas[0].hold(0.1, "edit")
     await replicas[0].hold(20, "post", "C1")
 
-    assert await replicas[1].turn_to_edit(urgent=True) > 10_000
-    assert await replicas[1].turn_to_post("C1") > 10_000
-    assert await replicas[1].turn_to_post("C2") == 0
+    assert await replicas[1].turn_to_edit("billing", urgent=True) > 10_000
+    assert await replicas[1].turn_to_post("C1", "billing") > 10_000
+    assert await replicas[1].turn_to_post("C2", "billing") == 0
 
 
 async def test_a_hold_ends(replicas: list[Pacing]):
     """The wait that is told is long enough."""
     await replicas[0].hold(0.1, "edit")
-    wait = await replicas[1].turn_to_edit(urgent=False)
+    wait = await replicas[1].turn_to_edit("billing", urgent=False)
     assert wait > 0
 
     await asyncio.sleep(wait / 1000 + 0.005)
 
-    assert await replicas[1].turn_to_edit(urgent=False) == 0
+    assert await replicas[1].turn_to_edit("billing", urgent=False) == 0
 
 
 async def test_without_pacing_every_turn_is_free(redis: Redis, keys: Keys):
     """Where Slack's limits do not hold, nothing is counted."""
     free = Pacing(ApprovalStore(redis, keys).scripts, keys, enabled=False)
 
-    assert [await free.turn_to_post("C1") for _ in range(3)] == [0, 0, 0]
+    assert [await free.turn_to_post("C1", "billing") for _ in range(3)] == [0, 0, 0]
     assert await redis.keys("*pace*") == []
 
 
@@ -127,10 +138,10 @@ async def test_while_no_server_answers_each_bot_keeps_its_own_pace(
         alone = Pacing(ApprovalStore(away, keys).scripts, keys)
         await alone.hold(20, "edit")
 
-        assert await alone.turn_to_post("C1") == 0
-        assert 10_000 < await alone.turn_to_post("C1") <= 30_000
-        assert await alone.turn_to_post("C2") == 0
-        assert await alone.turn_to_edit(urgent=True) > 10_000
+        assert await alone.turn_to_post("C1", "billing") == 0
+        assert 10_000 < await alone.turn_to_post("C1", "billing") <= 30_000
+        assert await alone.turn_to_post("C2", "billing") == 0
+        assert await alone.turn_to_edit("billing", urgent=True) > 10_000
 
 
 def test_of_a_long_queue_a_few_ask_for_each_turn():
@@ -170,7 +181,7 @@ async def test_a_clock_that_was_set_back_makes_nobody_wait_longer(
     replicas: list[Pacing], redis: Redis, keys: Keys
 ):
     """What is kept then seems to live for an hour."""
-    assert await replicas[0].turn_to_post("C1") == 0
+    assert await replicas[0].turn_to_post("C1", "billing") == 0
     await redis.pexpire(keys.pace("post", "C1"), 3_600_000)
 
-    assert 0 < await replicas[0].turn_to_post("C1") <= 1_050
+    assert 0 < await replicas[0].turn_to_post("C1", "billing") <= 1_050
