@@ -15,7 +15,6 @@ from typing import Any
 from redis.asyncio import Redis
 
 from agent_adapter import ApprovalClient
-from agent_adapter.redis.replies import entries_of
 from benchmarks.cards import AGENT, PRESSED, interrupt
 from benchmarks.floors import REPLIES
 
@@ -55,6 +54,10 @@ class Agent:
         tracemalloc.stop()
 
 
+def _entries(answer: Any) -> list[tuple[str, dict[str, str]]]:
+    return [entry for _, entries in answer or () for entry in entries]
+
+
 async def floor(agent: Agent, url: str) -> None:
     """One XREAD, one coroutine per click."""
     waiting: dict[str, asyncio.Future[None]] = {}
@@ -66,11 +69,11 @@ async def floor(agent: Agent, url: str) -> None:
     async def read() -> None:
         cursor = "0-0"
         while True:
-            for entry, fields in entries_of(await redis.xread({REPLIES: cursor}, block=5_000)):
+            for entry, fields in _entries(await redis.xread({REPLIES: cursor}, block=5_000)):
                 cursor = entry
                 waiting[fields["id"]].set_result(None)
 
-    async with Redis.from_url(url, decode_responses=True, socket_timeout=10) as redis:
+    async with Redis.from_url(url, decode_responses=True, socket_timeout=10, protocol=2) as redis:
         asked = await command()
         for record in asked["ids"]:
             waiting[record] = asyncio.get_running_loop().create_future()
