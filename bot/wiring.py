@@ -24,7 +24,7 @@ from bot.http.application import build_site
 from bot.http.server import HttpServer
 from bot.jobs.admit import Admissions
 from bot.jobs.audit_mover import EVERY as AUDIT_EVERY
-from bot.jobs.audit_mover import MOST_BYTES, AuditMover
+from bot.jobs.audit_mover import MOST_BYTES, AuditMover, posting_to
 from bot.jobs.deadlines import Deadlines
 from bot.jobs.heartbeat import EVERY as BEAT_EVERY
 from bot.jobs.heartbeat import Heartbeat
@@ -192,7 +192,8 @@ def compose(opened: Opened) -> Bot:
     sockets = _sockets(settings, slack, deliveries)
     inboxes = InboxReader(store, drawing.wake, sweep=settings.sweep_seconds)
     link = SlackLink(slack, health, policies, sockets, drawing.wake, opened.bot_keys)
-    mover = AuditMover(audit, health, process, MOST_BYTES, settings.audit_days)
+    post = posting_to(slack, settings.audit_channel) if settings.audit_channel else None
+    mover = AuditMover(audit, health, process, MOST_BYTES, settings.audit_days, post)
     wake_ups = WakeUps(settings, opened.keys, inboxes, drawing.wake, guard)
     return Bot(
         process,

@@ -270,6 +270,15 @@ def test_what_was_erased_leaves_the_log_sound(said, folder):
     assert log.check(None).erased == 1
 
 
+def test_a_key_for_the_log_alone_counts_for_its_heads(said, tmp_path):
+    ring = json.loads((tmp_path / "ring.json").read_text())
+    ring["keys"][0]["purpose"] = "log"
+    del ring["keys"][0]["team"]
+    (tmp_path / "ring.json").write_text(json.dumps(ring))
+
+    assert said() == ["", ""]
+
+
 @pytest.mark.parametrize(
     ("fields", "told"),
     [

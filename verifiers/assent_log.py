@@ -164,7 +164,7 @@ def keys_in(path: Path) -> Keys:
     """Read the public keys of the bots from a ring."""
     with suppress(OSError, ValueError, KeyError, TypeError):
         keys = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=once)["keys"]
-        if found := {key["kid"]: read_key(key) for key in keys if key["purpose"] == "receipts"}:
+        if found := {key["kid"]: read_key(key) for key in keys if key["purpose"] in {"receipts", "log"}}:
             return found
     raise Unchecked(f"{path} is not a ring with a key of a bot")
 

@@ -207,6 +207,7 @@ def keys() -> Iterator[Vector]:
         signed_by(envelope, (BOT.kid, raw[:32] + scalar.to_bytes(32, "little"))),
     )
     yield vector("a revoked key", "revoked", ring=ring_text(listed(BOT, revoked=True)))
+    yield vector("a key for the log", "key", ring=ring_text(listed(BOT, purpose="log", team=None)))
     yield vector(
         "a key of an agent", "key", ring=ring_text(listed(BOT, purpose="agent", team=None, agent="billing"))
     )

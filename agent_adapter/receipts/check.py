@@ -138,7 +138,7 @@ def prove(
             "integration, or pass the receipt with `using_receipt`",
             code="missing",
         )
-    proven = _agreed(receipt, keys, audience, tool, namespace, min_people, run)
+    proven = _agreed(receipt, keys, keys.state, audience, tool, namespace, min_people, run)
     if (now or datetime.now(UTC)) - TOLERANCE >= proven.use_by:
         raise ReceiptError(
             f"{tool}: the approval of {proven.id} could be used until {proven.use_by:%Y-%m-%d %H:%M} UTC: ask again, or raise "
@@ -157,6 +157,7 @@ def prove(
 def _agreed(
     receipt: Receipt,
     keys: Ring,
+    state: object,  # noqa: ARG001  # what was kept ends with the keys it was checked with
     audience: str,
     tool: str,
     namespace: str,

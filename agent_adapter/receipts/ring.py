@@ -4,7 +4,9 @@ import base64
 import binascii
 import logging
 import os
+import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, lru_cache
@@ -39,12 +41,11 @@ LONGEST_WAIT = timedelta(days=30)
 """How far the deadline may lie ahead when somebody decides."""
 KEPT = 1024
 """How many checked envelopes are kept in memory."""
+LOOK_EVERY = 1.0
+"""Seconds between two looks at whether the file of the ring has changed."""
 
-Purpose = Literal["receipts", "agent"]
-_OWNER: Mapping[Purpose, str] = {
-    "receipts": "the bot's public key",
-    "agent": "the agent's public key",
-}
+Purpose = Literal["receipts", "log", "agent"]
+_OWNER = {"receipts": "the bot's public key", "agent": "the agent's public key"}
 
 _P = 2**255 - 19
 _Y8 = int.from_bytes(
@@ -80,7 +81,7 @@ class RingKey(WireModel):
     public: str
     """Its 32 bytes in base64."""
     purpose: Purpose
-    """What it may sign: statements about clicks and the heads of the audit log, or what an agent asks."""
+    """What it may sign: statements about clicks and heads of the audit log, these heads alone, or what an agent asks."""
     namespace: Namespace
     """The namespace in Redis for which it signs."""
     team: Annotated[str, StringConstraints(pattern=r"^[TE][A-Z0-9]+$")] | None = None
@@ -99,7 +100,7 @@ class RingKey(WireModel):
         raw = _public_bytes(self.public)
         if self.kid != kid_of(raw):
             raise ValueError(f"this public key is called {kid_of(raw)!r}, not {self.kid!r}")
-        wanted = "team" if self.purpose == "receipts" else "agent"
+        wanted = {"receipts": "team", "agent": "agent"}.get(self.purpose)
         for name in ("team", "agent"):
             if (getattr(self, name) is not None) != (name == wanted):
                 raise ValueError(
@@ -164,7 +165,7 @@ class Opened:
 
 
 class Ring:
-    """The public keys that a verifier trusts.
+    """The public keys that a verifier trusts. A ring from a file follows the file.
 
     Args:
         keys: No two with the same public key.
@@ -174,15 +175,10 @@ class Ring:
     """
 
     def __init__(self, keys: Iterable[RingKey] = ()) -> None:
-        listed = tuple(keys)
-        self.keys: Mapping[str, RingKey] = MappingProxyType(
-            {key.kid: key for key in listed if key.public_key}
-        )
-        """The keys by their names."""
-        if len(self.keys) < len(listed):
-            raise InvalidRequestError("ring: a key is listed twice: keep one entry for each key")
-        # By its text, so that no other text can meet a result. Errors are not kept.
-        self._open = lru_cache(KEPT)(self._read_statement)
+        self._path: Path | None = None
+        self._seen: object = None
+        self._next_look = 0.0
+        self._trust(keys)
 
     @classmethod
     def parse(cls, text: str, *, where: str = "ring") -> Self:
@@ -195,7 +191,7 @@ class Ring:
 
     @classmethod
     def load(cls, path: str | Path, *, where: str = "ring") -> Self:
-        """Read a ring from a file. One without a bot's key is a warning.
+        """Read a ring from a file, and again when it has changed; if it is broken then, the last ring stays. No key of a bot is a warning.
 
         Args:
             path: The file.
@@ -204,15 +200,9 @@ class Ring:
         Raises:
             InvalidRequestError: when the file cannot be read or is not a ring.
         """
-        try:
-            text = Path(path).read_bytes().decode()
-        except (OSError, UnicodeDecodeError) as error:
-            because = error.strerror if isinstance(error, OSError) else "it is not text"
-            raise InvalidRequestError(
-                f"{where}: cannot read {path}: {because}: name the file of public keys that "
-                "`keys signing` keeps, and let this user read it"
-            ) from error
-        ring = cls.parse(text, where=str(path))
+        seen = _stamp(Path(path))
+        ring = cls(_read_file(Path(path), where))
+        ring._path, ring._seen = Path(path), seen
         if not any(key.purpose == "receipts" and not key.revoked for key in ring.keys.values()):
             logger.warning(
                 "The ring in %s does not have the bot's public key, so no decision counts: %s makes one",
@@ -237,6 +227,18 @@ class Ring:
             )
         return None
 
+    @property
+    def keys(self) -> Mapping[str, RingKey]:
+        """The keys by their names, as the file has them now."""
+        self._look()
+        return self._keys
+
+    @property
+    def state(self) -> object:
+        """What stands for the keys of this moment. It is another object after each change of the file."""
+        self._look()
+        return self._open
+
     def check(self, envelope: "Envelope", *, purpose: Purpose, type: str) -> RingKey:
         """Return the key that signed a payload of this type. The caller compares what the key is for, and its times.
 
@@ -250,7 +252,8 @@ class Ring:
             raise ReceiptError(
                 f"a signed text is of type {envelope.payload_type!r}, not {type!r}", code="type"
             )
-        known = [key for kid in envelope.signatures if (key := self.keys.get(kid))]
+        keys = self.keys
+        known = [key for kid in envelope.signatures if (key := keys.get(kid))]
         fit = [key for key in known if key.purpose == purpose]
         if not fit:
             raise _unknown(envelope, known[0] if known else None, purpose)
@@ -266,7 +269,7 @@ class Ring:
                 f"a signature is not from the key {usable[0].kid}: somebody changed what was signed",
                 code="signature",
             ) from None
-        return self.keys[kid]
+        return keys[kid]
 
     def open_statement(self, text: str, *, namespace: str) -> Opened:
         """Read a statement about a click that a bot of this namespace has signed. A second reading is fast.
@@ -274,6 +277,7 @@ class Ring:
         Raises:
             ReceiptError: when any check fails; `code` says which.
         """
+        self._look()
         opened = self._open(text)
         if opened.key.namespace != namespace:
             raise ReceiptError(
@@ -290,6 +294,49 @@ class Ring:
         _check_key(key, statement)
         _check_times(key, statement)
         return Opened(statement, digest_of(envelope), key)
+
+    def _trust(self, keys: Iterable[RingKey]) -> None:
+        listed = tuple(keys)
+        found = {key.kid: key for key in listed if key.public_key}
+        if len(found) < len(listed):
+            raise InvalidRequestError("ring: a key is listed twice: keep one entry for each key")
+        # First the keys: what is kept from now on was checked with them.
+        self._keys = MappingProxyType(found)
+        # By its text, so that no other text can meet a result. Errors are not kept.
+        self._open = lru_cache(KEPT)(self._read_statement)
+
+    def _look(self) -> None:
+        if self._path is None or time.monotonic() < self._next_look:
+            return
+        self._next_look = time.monotonic() + LOOK_EVERY
+        # First the stamp: what is written after it has another one, and is read at the next look.
+        before, self._seen = self._seen, _stamp(self._path)
+        if self._seen == before:
+            return
+        try:
+            self._trust(_read_file(self._path, "ring"))
+            logger.info("The ring in %s has changed: it has %d keys", self._path, len(self._keys))
+        except InvalidRequestError as error:
+            logger.error("The changed ring cannot be used, so the keys from before count: %s", error)  # noqa: TRY400  # a sentence is enough
+
+
+def _read_file(path: Path, where: str) -> tuple[RingKey, ...]:
+    try:
+        text = path.read_bytes().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        because = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise InvalidRequestError(
+            f"{where}: cannot read {path}: {because}: name the file of public keys that "
+            "`keys signing` keeps, and let this user read it"
+        ) from error
+    return parse_keys(text, where=str(path))
+
+
+def _stamp(path: Path) -> object:
+    with suppress(OSError):
+        found = path.stat()
+        return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    return None
 
 
 def _unknown(envelope: "Envelope", other: RingKey | None, purpose: Purpose) -> ReceiptError:

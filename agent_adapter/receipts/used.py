@@ -6,13 +6,14 @@ let a call run again.
 
 import os
 import sqlite3
-from collections.abc import Awaitable, Callable
-from contextlib import closing
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from redis import Redis
+from redis.exceptions import NoPermissionError
 
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import InvalidRequestError, ReceiptError, WrongArgumentError
@@ -125,21 +126,34 @@ class RedisUsed:
     def __init__(self, url: str, namespace: str) -> None:
         self._redis = Redis.from_url(url)
         self._namespace = namespace
+        self._is_checked = False
 
     def __call__(self, key: str, until: datetime) -> bool:
         """Take a key, and return whether it was free.
 
         Raises:
-            InvalidRequestError: when Assent itself uses this server: who can write there could free the key.
+            InvalidRequestError: when Assent itself uses this database: who can write there could free the key.
         """
-        name = os.environ.get("ASSENT_NAMESPACE") or "assent"
-        if self._redis.exists(Keys(name).meta):
+        for name in self._namespaces():
             raise InvalidRequestError(
                 f"RedisUsed: Assent keeps its namespace {name!r} on this server, and everybody who can write there could "
                 "let a call run again: give the tool a Redis of its own, or use SqliteUsed or PostgresUsed"
             )
+        self._is_checked = True
         used = f"{self._namespace}:used:{key}"
         return bool(self._redis.set(used, "1", nx=True, pxat=_milliseconds(until + KEEP)))
+
+    def _namespaces(self) -> Iterator[str]:
+        """Find Assent in this database. Who may not look at a key cannot change it either."""
+        name = os.environ.get("ASSENT_NAMESPACE") or "assent"
+        with suppress(NoPermissionError):
+            if self._redis.exists(Keys(name).meta):
+                yield name
+        with suppress(NoPermissionError):
+            listed = self._redis.scan_iter(Keys("*").meta, count=10_000, _type="hash")
+            for key in () if self._is_checked else listed:
+                if self._redis.hexists(key, "schema"):
+                    yield key.decode(errors="replace")[1:].partition("}")[0]
 
 
 def _milliseconds(moment: datetime) -> int:

@@ -117,7 +117,8 @@ async def examine_app_token(slack: SlackClient, settings: Settings | Access) -> 
 
 async def _mentioned(slack: SlackClient, settings: Settings, named: PolicyFile | None) -> list[Finding]:
     """Judge each channel and approver once: which approvers can never decide, and by which rules nobody can."""
-    mentions = {(each.id, each.is_place): each for each in (named.mentions if named else ())}
+    own = [Mention(settings.audit_channel, is_place=True)] if settings.audit_channel else []
+    mentions = {(each.id, each.is_place): each for each in (*own, *(named.mentions if named else ()))}
     found: list[Finding] = []
     looks: dict[Mention, Look] = {}
     for mention in sorted(mentions.values(), key=lambda each: not each.is_place):

@@ -1,16 +1,16 @@
 """`python -m bot keys signing`: makes keys that sign, and keeps the ring of their public keys."""
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.receipts.key_files import read_keys, write_keys, write_private_key, write_seal_key
-from agent_adapter.receipts.ring import Purpose, RingKey
-from agent_adapter.receipts.signer import new_signer, public_of
+from agent_adapter.receipts.ring import RingKey
+from agent_adapter.receipts.signer import CREATE, new_signer, public_of
 from bot.cli.exits import plain_errors
 from bot.domain.errors import SettingsError
 from bot.runtime.settings import is_given, load_access
@@ -39,7 +39,7 @@ def create(
     key_file: _KeyFile,
     *,
     ring: _RingFile = None,
-    purpose: Annotated[Purpose, typer.Option(help="what the key may sign")] = "receipts",
+    purpose: Annotated[Literal["receipts", "agent"], typer.Option(help="what the key may sign")] = "receipts",
     namespace: Annotated[
         str | None, typer.Option(help="the namespace in Redis; otherwise ASSENT_NAMESPACE")
     ] = None,
@@ -80,6 +80,33 @@ def seal(
     with plain_errors(_unusable):
         write_seal_key(key_file)
         typer.echo(f"made a key in {key_file}: give it to all bots, as ASSENT_SEAL_KEY_FILE")
+
+
+@signing_cli.command()
+def rotate(
+    kid: _Kid,
+    key_file: _KeyFile,
+    *,
+    ring: _RingFile = None,
+    overlap_hours: Annotated[int, typer.Option(min=0, max=720, help="how long the old key still signs")] = 24,
+) -> None:
+    """Make the next key in place of one. What the old key signs before its end stays valid."""
+    with plain_errors(_unusable):
+        path, now = _ring_file(ring), datetime.now(UTC).replace(microsecond=0)
+        end = now + timedelta(hours=overlap_hours)
+        signer = new_signer()
+        keys = read_keys(path)
+        old = _find(keys, kid, path)
+        if old.revoked or (old.not_after and old.not_after <= now):
+            raise InvalidRequestError(f"the key {kid} has ended already: make a new one with {CREATE}")
+        if old.not_after:
+            raise InvalidRequestError(f"the key {kid} was rotated already: rotate the key that came after it")
+        bound = old.model_dump(include={"namespace", "team", "agent"})
+        key = RingKey.of(public_of(signer), old.purpose, **bound, not_before=now)
+        ended = old.model_copy(update={"not_after": end})
+        write_private_key(key_file, signer)
+        write_keys(path, [*(ended if each is old else each for each in keys), key])
+        typer.echo(f"made the key {key.kid}; the key {kid} signs until {end:%Y-%m-%d %H:%M} UTC")
 
 
 @signing_cli.command()

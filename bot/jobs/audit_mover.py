@@ -2,15 +2,19 @@
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.loops import Loop
 from bot.domain.audit_entry import AuditEntry, Mark
-from bot.domain.errors import KeyUnfitError
+from bot.domain.errors import BotError, KeyUnfitError
+from bot.rendering.blocks import header, literal
 from bot.runtime.health import Health
 from bot.runtime.metrics import AUDIT_DROPPED
+from bot.sentences import in_audit
+from bot.slack.client import SlackClient
 from bot.store.audit import IN_REDIS, LEASE, READ_AT_ONCE, AuditStore
 from bot.store.audit_log import AuditLog
 
@@ -22,7 +26,7 @@ DAY = 86_400_000
 """Milliseconds."""
 NEARLY = 0.8
 """The share of the limit to which too many entries are dropped, where there is no log."""
-LOG = "audit_log"
+LOG, HEAD = "audit_log", "audit_head"
 FULL = "audit_full"
 """The part that does not work while entries that are not in the log take too many bytes."""
 UNWRITTEN = "cannot leave Redis before they are in the log: new requests wait. Correct what keeps it from being written"
@@ -41,6 +45,9 @@ class AuditMover:
     max_bytes: int
     days: int
     """For how many days entries are kept: in the log, or in Redis where there is none."""
+    post: Callable[[int, str], Awaitable[None]] | None = None
+    """Posts a head to the channel for it: how many lines it covers, and its text."""
+    _posted: int = 0
 
     @property
     def _in_redis(self) -> timedelta:
@@ -72,6 +79,7 @@ class AuditMover:
                 mark = await self._write_new(self.store.log, now, mark)
             surplus = max(0.0, 1 - NEARLY * limit / size) if size > limit else 0.0
             await self._take_out(now, mark, surplus)
+            await self._post(now)
             size = await self.store.size()
         self._limit(size, limit)
 
@@ -127,6 +135,19 @@ class AuditMover:
             page = await self.store.before(f"({page[-1].number}")
         return Mark()
 
+    async def _post(self, now: int) -> None:
+        """Post the last head, once a day and after a start. One that is posted twice does no harm."""
+        log, today = self.store.log, now // DAY
+        if not (log and log.chain.n and self.post) or self._posted >= today:
+            return
+        try:
+            await self.post(log.chain.n, log.chain.last)
+            self._posted = today
+            self.health.warnings.pop(HEAD, None)
+        except BotError as error:
+            self.health.warnings[HEAD] = f"the head of the audit log is not in its channel: {error}"
+            logger.warning("audit.not_posted", extra={"reason": str(error)})
+
     # --- Out of Redis -------------------------------------------------------------------------------------------------
 
     async def _take_out(self, now: int, mark: Mark, surplus: float) -> None:
@@ -153,6 +174,17 @@ class AuditMover:
             self.health.fault(FULL, f"its entries take {size} of {limit} bytes, and {UNWRITTEN}")
         else:
             self.health.recover(FULL)
+
+
+def posting_to(slack: SlackClient, channel: str) -> Callable[[int, str], Awaitable[None]]:
+    """Return what posts heads to a channel."""
+
+    async def post(lines: int, head: str) -> None:
+        title = in_audit.title(lines)
+        blocks = [header("head", title), literal("head:line", head)]
+        await slack.post_message(await slack.reach(channel), text=f"{title}.", blocks=blocks, thread_ts=None)
+
+    return post
 
 
 def _mark_of(entries: list[AuditEntry], before: Mark) -> Mark:

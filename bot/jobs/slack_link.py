@@ -84,7 +84,7 @@ class SlackLink:
     def _look_at_keys(self, keys: BotKeys, team: str) -> None:
         if problem := keys.wrong_team(team):
             raise SettingsError(problem)
-        # The time of the key may have ended since the start. Clicks are refused then.
+        # The ring may have changed since the start, or the time of the key has ended. Clicks are refused then.
         problem = keys.problem
         self.health.signed = not problem
         if problem and self.health.warnings.get(SIGNING) != problem:

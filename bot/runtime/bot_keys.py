@@ -38,7 +38,7 @@ class BotKeys:
 
     signer: "CryptoSigner"
     key: RingKey
-    """Its public key, as the ring has it."""
+    """Its public key, as the ring had it at the start."""
     ring: Ring
     """The public keys with which the bot checks what it reads back."""
     seal: Seal
@@ -52,19 +52,15 @@ class BotKeys:
     @property
     def problem(self) -> str:
         """Why nobody would accept what this key signs now; empty when they would."""
-        if self.key.could_sign_at(time.time_ns() // 1_000_000):
-            return ""
-        return (
-            f"the key {self.key.kid} signs only between its not_before and not_after: "
-            f"start the bot with the key that is valid now; {CREATE} makes one"
-        )
+        return _why_unfit(self.ring, self.key.kid, self.key.namespace)
 
     def wrong_team(self, team: str) -> str | None:
         """Say why this key does not sign for a workspace; `None` when it does."""
-        if self.key.team == team:
+        key = self.ring.keys.get(self.key.kid, self.key)
+        if key.team == team:
             return None
         return (
-            f"the ring binds the signing key {self.key.kid} to the workspace {self.key.team}, and the bot is in {team}: "
+            f"the ring binds the signing key {key.kid} to the workspace {key.team}, and the bot is in {team}: "
             f"make a key with `python -m bot keys signing create KEY_FILE --ring RING --team {team}`"
         )
 
@@ -91,7 +87,8 @@ class BotKeys:
         Raises:
             KeyUnfitError: when the key is not valid now.
         """
-        self._check_valid()
+        if problem := self.problem:
+            raise KeyUnfitError(problem)
         interrupt, deadline = state.interrupt, unix_milliseconds(state.deadline)
         statement = Statement(
             kid=self.key.kid,
@@ -120,22 +117,17 @@ class BotKeys:
 
     def sign_head(self, data: bytes) -> bytes:
         """Sign a head of the audit log. Raises as `sign` does."""
-        self._check_valid()
+        if problem := self.problem:
+            raise KeyUnfitError(problem)
         return bytes.fromhex(self.signer.sign(data).signature)
-
-    def _check_valid(self) -> None:
-        if self.problem:
-            raise KeyUnfitError(self.problem)
 
 
 def problem_of_head(
     ring: Ring, namespace: str, head: Mapping[str, str], signature: bytes, data: bytes
 ) -> str:
     """Say what is wrong with the signature of a head of the audit log; empty when nothing is."""
-    key = ring.keys.get(head.get("key", ""))
-    is_own = (
-        key and key.purpose == "receipts" and key.namespace == namespace == head["log"].rpartition("/")[0]
-    )
+    key, log = ring.keys.get(head.get("key", "")), head["log"].rpartition("/")[0]
+    is_own = key and key.purpose in {"receipts", "log"} and key.namespace == namespace == log
     if not key or not is_own or not key.verifies(signature, data):
         return "it is not signed with a key of the bots"
     if key.revoked:
@@ -169,28 +161,27 @@ def load_bot_keys(settings: Settings) -> BotKeys | None:
         ring = Ring.load(settings.ring, where=RING_VARIABLE)
     except InvalidRequestError as error:
         raise SettingsError(str(error)) from error
-    own = _own_key(ring, signer.public_key.keyid, settings)
-    keys = BotKeys(signer, own, ring, Seal.parse(settings.seal_key, namespace=settings.namespace))
-    if keys.problem:
-        raise SettingsError(f"{settings.ring}: {keys.problem}")
-    return keys
+    kid = signer.public_key.keyid
+    if unfit := _why_unfit(ring, kid, settings.namespace):
+        raise SettingsError(f"{settings.ring}: {unfit}")
+    return BotKeys(signer, ring.keys[kid], ring, Seal.parse(settings.seal_key, namespace=settings.namespace))
 
 
-def _own_key(ring: Ring, kid: str, settings: Settings) -> RingKey:
+def _why_unfit(ring: Ring, kid: str, namespace: str) -> str:
     key = ring.keys.get(kid)
     if key is None:
         wrong = "is not in the ring"
     elif key.purpose != "receipts":
         wrong = f"is for {key.purpose}, and a bot signs receipts"
-    elif key.namespace != settings.namespace:
-        wrong = f"is for the namespace {key.namespace!r}, and this bot has {settings.namespace!r}"
+    elif key.namespace != namespace:
+        wrong = f"is for the namespace {key.namespace!r}, and this bot has {namespace!r}"
     elif key.revoked:
         wrong = "is revoked"
+    elif not key.could_sign_at(time.time_ns() // 1_000_000):
+        wrong = "signs only between its not_before and not_after"
     else:
-        return key
-    raise SettingsError(
-        f"{settings.ring}: the key {kid} {wrong}: start the bot with another key; {CREATE} makes one"
-    )
+        return ""
+    return f"the key {kid} {wrong}: start the bot with a key that is valid now; {CREATE} makes one"
 
 
 def load_seal(settings: Settings) -> Seal | None:

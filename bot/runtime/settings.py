@@ -192,6 +192,8 @@ class Settings(_Environment):
 
     audit_dir: _Text = None
     """The folder for the log of the audit trail."""
+    audit_channel: _ChannelId = None
+    """The channel that gets the head of the log each day. Without it, nobody gets it."""
     audit_days: int = Field(365, ge=8)
     """For how many days entries are kept, in that folder or without it in Redis."""
 

@@ -42,7 +42,7 @@ CHANNEL, REQUESTER, AGENT = "C0APPROVALS", "U0NOOR", "U0AGENT"
 APPROVERS = ("U0DANA", "U0ERIK", "U0MIRA")
 AGENT_NAME = "support"
 READY_WITHIN = 20.0
-_NO_TRAIL = {"audit_dir": None}
+_NO_TRAIL = {"audit_dir": None, "audit_channel": None}
 """What a tour does is nobody's audit trail."""
 _KEYS = (
     "ASSENT_SIGNING_KEY",

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from agent_adapter import InvalidRequestError, ReceiptError, WrongArgumentError
 from agent_adapter.contract.receipt import Receipt
 from agent_adapter.receipts.check import verify_receipt
+from agent_adapter.receipts.ring import Ring
 from tests.support.receipts import RECORD, Signing, listed, milliseconds, ring_text
 
 BOT = Signing()
@@ -129,6 +130,19 @@ def test_two_people_agree_when_the_last_statement_counts_the_first():
     proven = check(BOT.agreed(["U0BO", "U0DANA"], quorum=2))
 
     assert proven.people == ("U0BO", "U0DANA")
+
+
+def test_a_key_that_is_revoked_later_stops_what_was_checked_before(tmp_path):
+    """What is kept of earlier checks ends with the keys it was checked with."""
+    file = tmp_path / "ring.json"
+    file.write_text(ring_text(listed(BOT)))
+    ring, receipt = Ring.load(file), BOT.receipt()
+    check(receipt, ring)
+
+    file.write_text(ring_text(listed(BOT, revoked=True)))
+    ring._next_look = 0
+
+    assert refused(receipt, ring) == "revoked"
 
 
 def test_errors_do_not_show_values():

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from agent_adapter import InvalidRequestError, ReceiptError
+from agent_adapter.receipts import ring as ring_module
 from agent_adapter.receipts.dsse import digest_of, load_envelope
 from agent_adapter.receipts.key_files import read_keys
 from agent_adapter.receipts.ring import Ring, RingKey, dump_keys
@@ -67,6 +68,7 @@ def test_a_ring_that_was_written_reads_the_same():
     keys = [
         key_of(new_signer(), not_after=datetime(2027, 1, 1, tzinfo=UTC), revoked=True),
         RingKey.of(public_of(new_signer()), "agent", namespace="assent", agent="billing"),
+        RingKey.of(public_of(new_signer()), "log", namespace="assent"),
     ]
 
     assert set(Ring.parse(dump_keys(keys)).keys.values()) == set(keys)
@@ -81,7 +83,8 @@ def test_a_ring_that_was_written_reads_the_same():
         ({"kid": "0" * 16}, "ring.keys[0]: this public key is called"),
         ({"team": None}, "ring.keys[0]: a key of purpose 'receipts' needs its 'team'"),
         ({"agent": "billing"}, "ring.keys[0]: a key of purpose 'receipts' has no 'agent'"),
-        ({"purpose": "all"}, "ring.keys[0].purpose: Input should be 'receipts' or 'agent'"),
+        ({"purpose": "log"}, "ring.keys[0]: a key of purpose 'log' has no 'team'"),
+        ({"purpose": "all"}, "ring.keys[0].purpose: Input should be 'receipts', 'log' or 'agent'"),
         ({"not_after": 1_795_000_000}, "ring.keys[0].not_after: write a time with its zone"),
         ({"not_after": "2026-12-31"}, "ring.keys[0].not_after: Input should have timezone info"),
         (
@@ -138,7 +141,7 @@ def test_what_is_not_a_ring_is_refused(text):
         Ring.parse(text)
 
 
-# --- Settings of a verifier ---------------------------------------------------------------------------------------
+# --- A ring that changes ------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -146,6 +149,45 @@ def path(tmp_path):
     """The file of a ring with the key of the bot."""
     (tmp_path / "ring.json").write_text(ring_text(listed(BOT)))
     return tmp_path / "ring.json"
+
+
+def test_a_changed_file_counts_at_the_next_look_and_not_before(path, monkeypatch):
+    """What was verified before is verified again."""
+    now = [100.0]
+    monkeypatch.setattr(ring_module.time, "monotonic", lambda: now[0])
+    ring, text = Ring.load(path), BOT.sign(BOT.statement())
+    assert ring.open_statement(text, namespace="assent")
+
+    path.write_text(ring_text(listed(BOT, revoked=True)))
+    now[0] += ring_module.LOOK_EVERY / 2
+    assert ring.open_statement(text, namespace="assent")
+    now[0] += ring_module.LOOK_EVERY
+    assert refusal(ring, text) == "revoked"
+
+    path.write_text(ring_text(listed(BOT)))
+    now[0] += 2 * ring_module.LOOK_EVERY
+    assert ring.open_statement(text, namespace="assent")
+
+
+@pytest.mark.parametrize("broken", ["{", None])
+def test_when_the_file_is_broken_later_the_last_ring_holds_and_the_log_says_it_once(
+    path, monkeypatch, caplog, broken
+):
+    monkeypatch.setattr(ring_module, "LOOK_EVERY", 0.0)
+    ring = Ring.load(path)
+    if broken is None:
+        path.unlink()
+    else:
+        path.write_text(broken)
+
+    for _ in range(3):
+        assert ring.open_statement(BOT.sign(BOT.statement()), namespace="assent")
+
+    assert [each.levelname for each in caplog.records] == ["ERROR"]
+    assert "so the keys from before count" in caplog.text
+
+
+# --- Settings of a verifier ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture

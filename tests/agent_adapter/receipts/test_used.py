@@ -94,14 +94,33 @@ def test_redis_forgets_a_key_a_day_after_it_could_be_used(redis_url):
 
 @pytest.mark.parametrize("namespace", ["assent", "staging"])
 def test_the_redis_of_assent_itself_is_refused(redis_url, namespace, monkeypatch):
-    """Who forges approvals there could also free used keys."""
-    monkeypatch.setenv("ASSENT_NAMESPACE", namespace)
+    """Who forges approvals there could also free used keys, whatever the namespace."""
+    monkeypatch.delenv("ASSENT_NAMESPACE", raising=False)
     with Redis.from_url(redis_url) as redis:
         redis.hset(Keys(namespace).meta, "schema", "1")
 
         with pytest.raises(InvalidRequestError, match=f"its namespace '{namespace}' .* a Redis of its own"):
             RedisUsed(redis_url, "tools")(KEY, soon())
         assert redis.keys("*used*") == []
+
+
+def test_a_user_who_may_not_list_keys_finds_the_namespace_of_this_process(redis_url, monkeypatch):
+    """And uses a Redis where it may not look at the keys of another one."""
+    monkeypatch.setenv("ASSENT_NAMESPACE", "staging")
+    with Redis.from_url(redis_url) as redis:
+        rights = ["+exists", "+set"]
+        redis.acl_setuser(
+            "tool", enabled=True, passwords=["+x"], keys=["tools:*", "{staging}:meta"], commands=rights
+        )
+        redis.hset(Keys("assent").meta, "schema", "1")
+        as_tool = redis_url.replace("://", "://tool:x@")
+        try:
+            assert RedisUsed(as_tool, "tools")(KEY, soon())
+            redis.hset(Keys("staging").meta, "schema", "1")
+            with pytest.raises(InvalidRequestError, match="its namespace 'staging'"):
+                RedisUsed(as_tool, "tools")(KEY, soon())
+        finally:
+            redis.acl_deluser("tool")
 
 
 def test_a_transaction_that_fails_frees_the_key_with_its_effect(postgres_server):

@@ -125,6 +125,12 @@ async def test_the_channel_is_judged(findings, channel, expected):
     assert line.startswith(expected)
 
 
+async def test_the_channel_for_heads_of_the_log_is_judged(findings):
+    (line,) = not_ok(await findings(audit_channel="C0OLD"))
+
+    assert line.startswith("fail  channel: #old is archived")
+
+
 async def test_the_bot_must_be_in_the_channel(slack, findings):
     """The line says how to invite it."""
     await slack.channel("C0APPROVALS", members=["U0DANA"])

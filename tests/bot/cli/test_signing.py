@@ -2,6 +2,7 @@
 
 import json
 import stat
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,7 @@ def test_a_private_key_is_never_overwritten(run, made, tmp_path):
         (("create", "key.pem", "--ring", "ring.json", "--team", "acme"), f"{_TEAM}\n"),
         (("create", "key.pem", "--team", "T0ACME"), "name the file of public keys: --ring ring.json, or set ASSENT_RING\n"),
         (("create", "key.pem", "--ring", "ring.json", "--purpose", "agent"), f"{_AGENT}\n"),
+        (("rotate", "0", "key.pem", "--ring", "ring.json"), "ring.json does not have the key 0: it has no key\n"),
         (("revoke", "0", "--ring", "ring.json"), "ring.json does not have the key 0: it has no key\n"),
         (
             ("create", "away/key.pem", "--ring", "ring.json", "--team", "T0ACME"),
@@ -90,9 +92,24 @@ def test_a_mistake_changes_nothing_and_says_what_to_do(run, tmp_path, words, sen
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_next_key_signs_at_once_and_the_old_one_for_a_while(run, made, tmp_path):
+    before = datetime.now(UTC).replace(microsecond=0)
+    code, _, _ = run("rotate", made, "next.pem", "--ring", "ring.json", "--overlap-hours", "2")
+
+    keys = Ring.load("ring.json").keys
+    following = read_signer((tmp_path / "next.pem").read_text()).public_key.keyid
+    assert code == 0
+    assert keys.keys() == {made, following}
+    assert timedelta() <= keys[made].not_after - before - timedelta(hours=2) < timedelta(minutes=1)
+    assert keys[following].not_before >= before
+    assert (keys[following].team, keys[following].namespace) == ("T0ACME", "assent")
+    assert "was rotated already" in run("rotate", made, "third.pem", "--ring", "ring.json")[2]
+
+
 def test_a_revoked_key_stays_in_the_ring_and_signs_nothing(run, made):
     code, printed, _ = run("revoke", made, "--ring", "ring.json")
 
     assert code == 0
     assert "give this file to everybody who checks" in printed
     assert Ring.load("ring.json").keys[made].revoked
+    assert run("rotate", made, "next.pem", "--ring", "ring.json")[0] == 1

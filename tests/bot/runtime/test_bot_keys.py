@@ -1,7 +1,6 @@
 """A bot signs with a key that its ring has, or does not start."""
 
 import traceback
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -86,16 +85,21 @@ def test_a_key_that_nobody_accepts_any_more_ends_the_start(signing, changed, sen
     assert sentence in refusal(signed_by(signing))
 
 
-def test_a_key_that_ends_while_the_bot_runs_signs_no_more(signing):
+@pytest.mark.parametrize(
+    "changed", [{"revoked": True}, {"not_after": datetime(2026, 1, 1, tzinfo=UTC)}, None]
+)
+def test_a_key_that_ends_while_the_bot_runs_signs_no_more(signing, changed):
     """What nobody would accept must not be recorded as a decision, and not written into the log."""
     keys = load_bot_keys(signed_by(signing))
     assert keys.sign_head(b"a head")
-    ended = replace(keys, key=keys.key.model_copy(update={"not_after": datetime(2026, 1, 1, tzinfo=UTC)}))
+    own = [keys.key.model_copy(update=changed | {"not_before": None})] if changed else []
+    write_keys(signing.ring_path, own)
+    keys.ring._next_look = 0
 
     with pytest.raises(KeyUnfitError, match=signing.kid):
-        ended.sign_head(b"a head")
-    link = SlackLink(None, Health(), None, None, None, ended)
-    link._look_at_keys(ended, TEAM["id"])
+        keys.sign_head(b"a head")
+    link = SlackLink(None, Health(), None, None, None, keys)
+    link._look_at_keys(keys, TEAM["id"])
     assert signing.kid in link.health.warnings["signing"]
     assert not link.health.signed
 

@@ -7,7 +7,8 @@ from datetime import date
 import pytest
 
 from bot.domain.audit_entry import Mark
-from bot.jobs.audit_mover import FULL, LOG, AuditMover
+from bot.domain.errors import SlackError
+from bot.jobs.audit_mover import FULL, HEAD, LOG, AuditMover, posting_to
 from bot.runtime.health import Health
 from bot.store.audit import AuditStore
 from bot.store.audit_log import AuditLog
@@ -183,6 +184,49 @@ async def test_a_folder_that_cannot_be_written_loses_nothing(redis, trail, folde
     await moving.tidy()
     assert LOG not in moving.health.warnings
     assert lines_in(folder) == ["billing.0"]
+
+
+class Channel:
+    """Takes what is posted to it, or nothing."""
+
+    is_open = True
+
+    def __init__(self):
+        self.posted = []
+
+    async def reach(self, place):
+        if not self.is_open:
+            raise SlackError("chat.postMessage", "not_in_channel")
+        return place
+
+    async def post_message(self, channel, *, text, blocks, thread_ts):
+        self.posted.append((channel, text, blocks[1]["elements"][0]["elements"][0]["text"]))
+
+
+async def test_the_head_is_posted_once_a_day_and_after_a_start(redis, trail):
+    """With the number of lines that it covers, and again until Slack takes it."""
+    channel = Channel()
+    await happened(redis, trail, 0)
+    moving = mover(trail)
+    moving.post = posting_to(channel, "C0AUDIT")
+
+    channel.is_open = False
+    await moving.tidy()
+    assert "not_in_channel" in moving.health.warnings[HEAD]
+    channel.is_open = True
+    await moving.tidy()
+    await moving.tidy()
+
+    assert HEAD not in moving.health.warnings
+    head = ("C0AUDIT", "Head of the audit log: 2 lines.", trail.log.chain.last)
+    assert channel.posted == [head]
+    assert head[2].startswith('{"head":')
+    moving._posted -= 1
+    await moving.tidy()
+    again = mover(trail)
+    again.post = moving.post
+    await again.tidy()
+    assert channel.posted == [head] * 3
 
 
 async def test_without_a_folder_entries_stay_in_redis_for_as_long_as_a_folder_would_keep_them(
