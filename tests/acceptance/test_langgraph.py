@@ -22,50 +22,12 @@ from tests.agent_adapter.integrations.office import (
     DONE,
     GO,
     MAIL,
-    TURN,
     Office,
     answers_to_model,
 )
-from tests.support.people import buttons, words
+from tests.support.people import words
 from tests.support.redis_users import address_for
 from tests.support.scripted_model import ScriptedModel, says
-
-
-@pytest.fixture
-async def bot(request, start_bot, playground):
-    """A bot over Socket Mode, or one over signed HTTP."""
-    if getattr(request, "param", "socket") == "socket":
-        return await start_bot()
-    bot = await start_bot(SLACK_APP_TOKEN=None)
-    playground.deliver_to(f"http://127.0.0.1:{bot.http.port}/slack/events")
-    return bot
-
-
-@pytest.mark.usefixtures("bot")
-@pytest.mark.parametrize(("bot", "mode"), [("socket", "batched"), ("http", "per_call")], indirect=["bot"])
-async def test_edit_reject_and_respond_reach_the_agent_exactly(client, dana, mode):
-    """One turn of four calls: just what was decided runs and is told to the model."""
-    office = Office()
-    agent = office.agent(TURN, DONE, mode=mode)
-    running = asyncio.create_task(run(agent, GO, approvals=client, config=CONFIG))
-
-    card = await dana.card("if nobody")
-    await dana.fill(await dana.opened(card, "edit:0"), to="b@x.com", body="new text")
-    await dana.close()
-    await dana.fill(await dana.opened(card, "reject:1"), reason="Keep the report.")
-    await dana.close()
-    await dana.fill(await dana.opened(card, "respond:2"), Your_answer="use staging")
-    said = answers_to_model(await running)
-
-    assert dict(office.ran)["send_email"] == {"to": "b@x.com", "subject": "Hi", "body": "new text"}
-    assert office.names() == ["read_file", "send_email"]
-    assert said["call_1"][1].endswith("sent to b@x.com")
-    assert "a human reviewer replaced this tool call" in said["call_1"][1]
-    rejected = "User rejected the tool call for `delete_file` with reason: Keep the report."
-    assert said["call_3"] == ("error", rejected)
-    assert said["call_4"] == ("success", "use staging")
-    done = await dana.card("the agent has resumed")
-    assert not {"approve:0", "approve:1", "approve_all:0"} & set(buttons(done))
 
 
 @pytest.mark.usefixtures("bot")
