@@ -13,43 +13,18 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 
 from agent_adapter import Context, approval_key, requires_receipt
-from agent_adapter.integrations import langchain_dev_utils
 from agent_adapter.integrations.langgraph import run, stream
 from agent_adapter.sync import SyncApprovalClient
-from tests.agent_adapter.integrations import till
 from tests.agent_adapter.integrations.office import (
     CONFIG,
     DONE,
     GO,
     MAIL,
     Office,
-    answers_to_model,
 )
 from tests.support.people import words
 from tests.support.redis_users import address_for
 from tests.support.scripted_model import ScriptedModel, says
-
-
-@pytest.mark.usefixtures("bot")
-async def test_decorated_calls_of_langchain_dev_utils_are_one_card_and_each_is_decided(client, dana):
-    """Each call pauses by itself; together they are one card, and each decision reaches the call it is about."""
-    desk = till.Till()
-    pay = desk.decorated("async", langchain_dev_utils.handler_async)
-    graph = till.agent(pay, *({"to": to} for to in ("al", "bo", "cy", "di")))
-    running = asyncio.create_task(langchain_dev_utils.run(graph, GO, approvals=client, config=CONFIG))
-
-    card = await dana.card("if nobody")
-    await dana.press_one(card, "approve:0")
-    for button, typed in (("edit:1", {"to": "ed", "amount": "7"}), ("reject:2", {"reason": "Too much."})):
-        await dana.fill(await dana.opened(card, button), **typed)
-        await dana.close()
-    last = await dana.opened(await dana.showing("respond:3"), "respond:3")
-    await dana.fill(last, Your_answer="Paid by hand.")
-    said = answers_to_model(await running)
-
-    assert sorted(desk.paid) == [("al", 5), ("ed", 7)]
-    rejected = "A person rejected this call of pay, and it was not executed. Their reason: Too much."
-    assert [text for _, text in said.values()] == ["paid 5 to al", "paid 7 to ed", rejected, "Paid by hand."]
 
 
 @pytest.mark.usefixtures("bot")

@@ -27,17 +27,3 @@ async def test_metadata_comes_back_only_when_asked_for(slack):
 
     assert "metadata" not in silent["messages"][0]
     assert asked["messages"][0]["metadata"] == METADATA
-
-
-async def test_history_comes_in_pages(slack):
-    """The cursor leads to what was left out."""
-    for number in range(5):
-        await slack.chat_postMessage(channel=CHANNEL, text=str(number))
-
-    first = await slack.conversations_history(channel=CHANNEL, limit=3)
-    cursor = first["response_metadata"]["next_cursor"]
-    rest = await slack.conversations_history(channel=CHANNEL, limit=3, cursor=cursor)
-
-    assert [message["text"] for message in first["messages"]] == ["4", "3", "2"]
-    assert [message["text"] for message in rest["messages"]] == ["1", "0"]
-    assert (first["has_more"], rest["has_more"]) == (True, False)
