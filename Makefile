@@ -83,7 +83,7 @@ docs: .venv-docs/docs.ok     ## Build the documentation as a site, in .site
 	@.venv-docs/bin/python docs/site/check.py .site
 	@echo "Look at it: .venv-docs/bin/python -m http.server -d .site 8000, then http://localhost:8000"
 
-pictures: redis .venv/dev.ok .venv/pictures.ok     ## Ask, decide and measure what docs/gallery.md shows, and draw its pictures
+pictures: redis .venv/dev.ok .venv/pictures.ok     ## Ask and decide what docs/gallery.md shows, and draw its pictures
 	@$(BIN)/python -m tests.support.gallery
 
 dist: .venv/tools.ok     ## Build what is published, the library and the bot, into dist/

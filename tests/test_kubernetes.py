@@ -198,9 +198,6 @@ def test_a_bot_starts_with_these_settings(resources, tmp_path, monkeypatch):
     assert settings.policy == str(tmp_path / "etc/assent/policy.yaml")
 
 
-# --- The policy -----------------------------------------------------------------------------------------------------
-
-
 # --- The page -------------------------------------------------------------------------------------------------------
 
 

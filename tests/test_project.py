@@ -21,6 +21,7 @@ from bot.runtime.bot_keys import load_bot_keys
 from bot.runtime.settings import Settings, load_settings, variable_of
 from playground.demo import own
 from playground.errors import ControlError
+from tests.support.gallery.page import gallery_page
 from tests.support.model_api import ModelApi
 from tests.support.pages import (
     PAGES,
@@ -159,6 +160,11 @@ async def test_the_tutorial_prints_what_it_says(everything_is_approved, tidy):
 
     assert errors.decode() == ""
     assert [output.decode()] == fenced(TUTORIAL, "text")
+
+
+def test_the_gallery_shows_every_situation():
+    """Otherwise: make pictures."""
+    assert page("docs/gallery.md") == gallery_page()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -50,7 +50,7 @@ FAILOVERS: dict[str, Callable[[Sentinels | Cluster], None]] = {
 approvals or buttons for several calls: for a while after a failover, nothing is approved by them."""
 
 
-ONLY_ON_ONE_SERVER = {"test_accessibility", "test_gallery", "test_page"}
+ONLY_ON_ONE_SERVER = {"test_accessibility", "test_page"}
 """The modules that only draw."""
 
 

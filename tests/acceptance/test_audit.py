@@ -77,21 +77,6 @@ async def test_who_pressed_in_vain_is_entered_once_with_why_and_without_what_the
     reviewing.cancel()
 
 
-async def test_what_a_standing_approval_approves_says_so(bot, client, dana):
-    """Nobody saw that call, so there is no name, and no time that it was shown."""
-    first = review(client, an_action("ping"))
-    form = await dana.opened(await dana.card(), "sticky:0")
-    await dana.fill(form, Where="agent")
-    await first
-    await review(client, an_action("ping"))
-
-    given, used = await entries(bot, "decided")
-
-    assert (given["how"], given["name"]) == ("form", "Dana")
-    assert (used["how"], used["rule"]) == ("standing", "pings")
-    assert not {"name", "waited"} & set(used)
-
-
 # --- The log ----------------------------------------------------------------------------------------------------------
 
 

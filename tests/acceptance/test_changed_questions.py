@@ -8,16 +8,10 @@ from agent_adapter import ApprovalClient, ConflictError, Context
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.receipts.ring import Ring
 from bot.api.agents import Agents, SealedQuestions
-from bot.domain.codec import body_digest
-from bot.domain.ids import MessageId
 from bot.domain.seal import Seal
-from bot.rendering.card.card import render_card
-from bot.sentences import in_answer
 from tests.support.builders import an_action, an_interrupt
 from tests.support.http_api import a_key, speaking
-from tests.support.people import words
 from tests.support.redis_users import address_for
-from tests.support.signing import unsigned
 from tests.support.topologies import KEYS
 
 # Whoever changes a question reads it first.
@@ -35,49 +29,6 @@ async def rewrite(redis, interrupt_id, text=None, **changed):
     before = await redis.hget(KEYS.req(interrupt_id), "body")
     await redis.hset(KEYS.req(interrupt_id), "body", text or encode(decode(before) | changed))
     return before
-
-
-async def swap(bot, redis, interrupt_id):
-    """Have a record ask about another sum, with everything in Redis that says what it asks and shows."""
-    other = a_payment(100_000).request.model_dump(mode="json", exclude_defaults=True)
-    await rewrite(redis, interrupt_id, request=other)
-    body = await redis.hget(KEYS.req(interrupt_id), "body")
-    await redis.hset(KEYS.card(interrupt_id), "asked", body_digest(body))
-    bot.store.forget_remembered()
-    state = await bot.store.admitted(interrupt_id)
-    shown = state.shown[MessageId(0)]
-    picture = f"{shown.channel} {shown.ts} open {render_card(state)[0].digest}"
-    await redis.hset(KEYS.card(interrupt_id), "part:0:0", picture)
-    bot.store.forget_remembered()
-
-
-async def decided(redis, interrupt_id):
-    fields = await redis.hgetall(KEYS.card(interrupt_id))
-    return [name for name in fields if name.partition(":")[0] in {"d", "votes", "signed", "proposal"}]
-
-
-@unsigned
-async def test_a_click_and_a_form_decide_nothing_about_another_call_than_they_showed(
-    start_bot, client, redis, dana
-):
-    """The card is drawn again with the call that is asked now. Somebody tried to decide, so silence approves nothing."""
-    bot = await start_bot()
-    interrupt_id = await client.publish(a_payment())
-    card = await dana.card("rejected at")
-    form = await dana.opened(card, "reject:0")
-    await swap(bot, redis, interrupt_id)
-
-    await dana.press(card, "approve:0")
-    await dana.notice(in_answer.ASKS_OTHERWISE)
-    answer = await dana.submit(form)
-
-    assert in_answer.ASKS_OTHERWISE in words(answer["views"][-1]["blocks"])
-    assert await decided(redis, interrupt_id) == []
-    assert await redis.hexists(KEYS.card(interrupt_id), "missed")
-    again = await dana.card("100000")
-    assert again["ts"] == card["ts"]
-    await dana.press(again, "approve:0")
-    assert "d:0" in await decided(redis, interrupt_id)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from agent_adapter import Context
 from agent_adapter.errors import InterruptWithdrawnError
 from tests.support.builders import an_action, an_interrupt, review
 from tests.support.faults import asking, eventually, settled_card, watching
-from tests.support.people import Someone, buttons, words
+from tests.support.people import buttons, words
 
 RULES = """
 default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK]}
@@ -171,22 +171,6 @@ async def test_decisions_that_come_one_after_the_other_share_an_edit(start_bot, 
 
 
 # --- Who may ----------------------------------------------------------------------------------------------------------
-
-
-async def test_members_of_a_user_group_decide(start_bot, slack, client, mira):
-    """Others read that they may not, and a new member may once Slack says so."""
-    await start_bot(approvers="S0OPS")
-    noor = Someone(slack, "U0NOOR")
-    reviewing = review(client)
-    card = await mira.card()
-    await noor.press(card, "approve:0")
-    assert "Only <!subteam^S0OPS>" in await noor.notice("can decide this")
-
-    await slack.group("S0OPS", users=["U0DANA", "U0NOOR"])
-    await slack.event({"type": "subteam_members_changed", "subteam_id": "S0OPS"})
-    await noor.press(card, "approve:0")
-
-    assert (await reviewing).records[0].decided_by == "U0NOOR"
 
 
 async def test_while_slack_does_not_say_who_somebody_is_they_decide_nothing(start_bot, slack, client, dana):

@@ -9,8 +9,6 @@ from tests.support.builders import review
 from tests.support.people import words
 from tests.support.topologies import each_primary
 
-TWO_EACH = "default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK, U0MIRA], quorum: 2, reject_quorum: 2}"
-
 
 @pytest.fixture(params=["socket", "http"])
 async def start(request, start_bot, slack):
@@ -24,30 +22,6 @@ async def start(request, start_bot, slack):
         return bot
 
     return started
-
-
-async def test_what_is_sent_again_does_not_take_a_changed_vote_back(
-    start, client, slack, dana, erik, tmp_path
-):
-    """Dana approves and then rejects. Her first click and her form, sent again, are answered as before and change nothing."""
-    path = tmp_path / "policy.yaml"
-    path.write_text(TWO_EACH)
-    await start(policy=str(path))
-    reviewing = review(client)
-    card = await dana.card()
-    click = await dana.press(card, "approve:0")
-    await dana.card("*1 of 2 approved*")
-    form = await dana.fill(await dana.opened(card, "reject:0"), reason="wrong account")
-    await dana.card("*1 of 2 rejected*")
-
-    assert (await slack.deliver_again(click["delivery"]))["ack"]["ok"]
-    await erik.press(card, "approve:0")
-    await dana.card("*1 of 2 approved*: <@U0ERIK>")
-    assert not reviewing.done(), "the replay would have been the second approval"
-    await dana.press(card, "approve:0")
-    again = await slack.deliver_again(form["delivery"])
-    assert again["response"]["response_action"] != "errors"
-    assert (await reviewing).records[0].agreed_by == ("U0ERIK", "U0DANA")
 
 
 @pytest.mark.parametrize("start", ["socket"], indirect=True)

@@ -141,19 +141,6 @@ async def test_what_waits_for_a_group_or_a_channel_stands_on_the_tab_of_its_memb
     assert view["callback_id"] == "notice"
 
 
-async def test_a_click_on_what_somebody_else_decided_meanwhile_says_so(ask, home, dana, erik):
-    """A tab is as old as its last opening. It decides nothing twice."""
-    asking = await ask(an_action("deploy"))
-    tab = await home("U0DANA")
-    await erik.press(await erik.card(), "approve:0")
-    await asking
-
-    view = await tab.opened("review:0")
-
-    assert "*Approved* by <@U0ERIK>" in words(view["blocks"])
-    assert not any(name.startswith("approve") for name in buttons(view))
-
-
 async def test_pages_lead_through_any_number_and_back(ask, home, monkeypatch):
     monkeypatch.setattr("bot.use_cases.home.ROWS", 2)
     for number in range(5):

@@ -13,81 +13,18 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 
 from agent_adapter import Context, approval_key, requires_receipt
-from agent_adapter.integrations import langchain_dev_utils
 from agent_adapter.integrations.langgraph import run, stream
 from agent_adapter.sync import SyncApprovalClient
-from tests.agent_adapter.integrations import till
 from tests.agent_adapter.integrations.office import (
     CONFIG,
     DONE,
     GO,
     MAIL,
-    TURN,
     Office,
-    answers_to_model,
 )
-from tests.support.people import buttons, words
+from tests.support.people import words
 from tests.support.redis_users import address_for
 from tests.support.scripted_model import ScriptedModel, says
-
-
-@pytest.fixture
-async def bot(request, start_bot, playground):
-    """A bot over Socket Mode, or one over signed HTTP."""
-    if getattr(request, "param", "socket") == "socket":
-        return await start_bot()
-    bot = await start_bot(SLACK_APP_TOKEN=None)
-    playground.deliver_to(f"http://127.0.0.1:{bot.http.port}/slack/events")
-    return bot
-
-
-@pytest.mark.usefixtures("bot")
-@pytest.mark.parametrize(("bot", "mode"), [("socket", "batched"), ("http", "per_call")], indirect=["bot"])
-async def test_edit_reject_and_respond_reach_the_agent_exactly(client, dana, mode):
-    """One turn of four calls: just what was decided runs and is told to the model."""
-    office = Office()
-    agent = office.agent(TURN, DONE, mode=mode)
-    running = asyncio.create_task(run(agent, GO, approvals=client, config=CONFIG))
-
-    card = await dana.card("if nobody")
-    await dana.fill(await dana.opened(card, "edit:0"), to="b@x.com", body="new text")
-    await dana.close()
-    await dana.fill(await dana.opened(card, "reject:1"), reason="Keep the report.")
-    await dana.close()
-    await dana.fill(await dana.opened(card, "respond:2"), Your_answer="use staging")
-    said = answers_to_model(await running)
-
-    assert dict(office.ran)["send_email"] == {"to": "b@x.com", "subject": "Hi", "body": "new text"}
-    assert office.names() == ["read_file", "send_email"]
-    assert said["call_1"][1].endswith("sent to b@x.com")
-    assert "a human reviewer replaced this tool call" in said["call_1"][1]
-    rejected = "User rejected the tool call for `delete_file` with reason: Keep the report."
-    assert said["call_3"] == ("error", rejected)
-    assert said["call_4"] == ("success", "use staging")
-    done = await dana.card("the agent has resumed")
-    assert not {"approve:0", "approve:1", "approve_all:0"} & set(buttons(done))
-
-
-@pytest.mark.usefixtures("bot")
-async def test_decorated_calls_of_langchain_dev_utils_are_one_card_and_each_is_decided(client, dana):
-    """Each call pauses by itself; together they are one card, and each decision reaches the call it is about."""
-    desk = till.Till()
-    pay = desk.decorated("async", langchain_dev_utils.handler_async)
-    graph = till.agent(pay, *({"to": to} for to in ("al", "bo", "cy", "di")))
-    running = asyncio.create_task(langchain_dev_utils.run(graph, GO, approvals=client, config=CONFIG))
-
-    card = await dana.card("if nobody")
-    await dana.press_one(card, "approve:0")
-    for button, typed in (("edit:1", {"to": "ed", "amount": "7"}), ("reject:2", {"reason": "Too much."})):
-        await dana.fill(await dana.opened(card, button), **typed)
-        await dana.close()
-    last = await dana.opened(await dana.showing("respond:3"), "respond:3")
-    await dana.fill(last, Your_answer="Paid by hand.")
-    said = answers_to_model(await running)
-
-    assert sorted(desk.paid) == [("al", 5), ("ed", 7)]
-    rejected = "A person rejected this call of pay, and it was not executed. Their reason: Too much."
-    assert [text for _, text in said.values()] == ["paid 5 to al", "paid 7 to ed", rejected, "Paid by hand."]
 
 
 @pytest.mark.usefixtures("bot")

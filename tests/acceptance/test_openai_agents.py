@@ -6,11 +6,10 @@ import sys
 import pytest
 
 from agent_adapter.integrations.openai_agents import run
-from tests.agent_adapter.integrations.desk import DONE, MAIL, TURN, Desk, answers_to_model, says
-from tests.support.faults import eventually
+from tests.agent_adapter.integrations.desk import DONE, MAIL, Desk, says
 from tests.support.model_api import ModelApi
 from tests.support.pages import start_page
-from tests.support.people import Someone, buttons, words
+from tests.support.people import Someone, buttons
 from tests.test_project import everything_is_approved
 
 __all__ = ["everything_is_approved"]  # a fixture, found here by its name
@@ -21,36 +20,6 @@ CANCEL = ("cancel_order", {"order": 7, "reason": "late"})
 @pytest.fixture
 def dana(slack, bot):
     return Someone(slack, "U0DANA")
-
-
-async def test_approve_edit_reject_and_respond_reach_the_agent_exactly(dana, client):
-    """Given one turn of five calls, when people decide each differently, then just that runs and is told to the model."""
-    desk = Desk()
-    turn = [*TURN, *says(CANCEL, first_call=5)]
-    running = asyncio.create_task(run(desk.agent(turn, DONE), "go", approvals=client))
-
-    card = await dana.card("if nobody")
-    form = await dana.opened(card, "edit:0")
-    await dana.fill(form, to="erik@x.com")
-    await dana.close()
-    await dana.fill(await dana.opened(card, "reject:1"), reason="Keep the order.")
-    await dana.close()
-    await dana.fill(await dana.opened(card, "respond:2"), Your_answer="use staging")
-    await dana.press(await dana.showing("approve:3"), "approve:3")
-    result = await running
-
-    assert sorted(desk.ran) == [
-        CANCEL,
-        ("look_up", {"order": 7}),
-        ("send_email", {"to": "erik@x.com", "body": "text"}),
-    ]
-    said = answers_to_model(result)
-    assert "A person changed the arguments of this call" in said["call_1"]
-    assert said["call_1"].endswith("sent to erik@x.com")
-    assert said["call_3"] == "A person did not approve this call. Their reason: Keep the order."
-    assert said["call_4"] == "use staging"
-    assert said["call_5"] == "cancelled 7"
-    assert "approve:0" not in buttons(await dana.card("the agent has resumed"))
 
 
 async def test_a_decision_for_the_run_is_asked_once(dana, client):
@@ -69,26 +38,6 @@ async def test_a_decision_for_the_run_is_asked_once(dana, client):
     await running
 
     assert desk.names() == ["cancel_order", "cancel_order", "send_email"]
-
-
-async def test_a_run_that_is_cancelled_takes_its_cards_back(dana, client):
-    """Its caller stops waiting: nobody is asked any more."""
-    desk = Desk()
-    agent = desk.agent(says(CANCEL, ("send_email", MAIL)), DONE)
-    running = asyncio.create_task(run(agent, "go", approvals=client))
-    await dana.card("cancel_order")
-
-    running.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await running
-
-    async def none_is_open():
-        posted = [m for m in await dana.slack.messages("C0APPROVALS") if m["user"] == "U0BOT"]
-        return [buttons(card) for card in posted] == [[]] and posted
-
-    for card in await eventually(none_is_open):
-        assert "The run that asked has ended." in words(card["blocks"])
-    assert desk.ran == []
 
 
 FILES = """

@@ -21,28 +21,6 @@ LARGE = {"to": "al", "amount": 5000}
 pytestmark = pytest.mark.usefixtures("bot")
 
 
-async def test_a_payment_over_1000_takes_two_people(client, dana, erik, mira):
-    """Each is told what is missing, the card counts, and the agent hears who agreed."""
-    reviewing = review(client, an_action("pay", LARGE), context=Context(requested_by="U0MIRA"))
-    card = await dana.card("needs 2 of <@U0DANA>, <@U0ERIK>")
-
-    await dana.press(card, "approve:0")
-    await dana.notice("Your approval counts: 1 of 2. One more is needed.")
-    counted = await dana.card("*1 of 2 approved*: <@U0DANA> · waiting for <@U0ERIK>\n")
-    assert counted["ts"] == card["ts"]
-    await dana.press(card, "approve:0")
-    await dana.notice("Your approval counts already: 1 of 2.")
-    await mira.press(card, "approve:0")
-    await mira.notice("somebody else has to approve it")
-    assert not reviewing.done()
-    await erik.press(card, "approve:0")
-    resume = await reviewing
-
-    assert resume.decisions[0].type == "approve"
-    assert (resume.records[0].decided_by, resume.records[0].agreed_by) == ("U0ERIK", ("U0DANA", "U0ERIK"))
-    await dana.card("\n<@U0DANA>, <@U0ERIK> <!date^")
-
-
 async def test_approving_all_leaves_out_what_a_colleague_proposes_to_decide_otherwise(client, dana, erik):
     """The button and its question say so, also where the button was drawn before. Who agrees sees what would run."""
     reviewing = review(client, *(an_action("note", {"n": n}) for n in range(2)), an_action("pay", LARGE))

@@ -115,19 +115,3 @@ async def test_the_end_of_a_review_approves_nothing_that_was_not_shown(bot, clie
 
     assert "Not approved: call 6." in words((await dana.view())["blocks"])
     assert [n for n in range(24) if n not in await decided(bot, interrupt)] == [5]
-
-
-async def test_each_part_of_a_card_approves_the_calls_of_that_part(bot, client, slack, dana):
-    """It names them before."""
-    interrupt, [parent, first, second, *_] = await asked(client, bot, slack, *users())
-    parts = (await bot.store.admitted(interrupt.id)).places[0].parts
-    assert words(parent["blocks"][0]) == "billing: create_user, 24 times, one with admin true"
-    bulk = [e for b in first["blocks"] if b["block_id"] == "bulk" for e in b["elements"]]
-    assert [e["action_id"] for e in bulk] == ["approve_all:0.1", "review:0.1"]
-    assert bulk[0]["confirm"]["title"]["text"] == f"Approve {len(parts[0])} calls?"
-    assert f"Calls 1 to {len(parts[0])}: create_user" in bulk[0]["confirm"]["text"]["text"]
-
-    await dana.press(first, "approve_all:0.1")
-    assert [*await decided(bot, interrupt)] == list(parts[0])
-    await dana.press(second, "approve_all:0.2")
-    assert [*await decided(bot, interrupt)] == [*parts[0], *parts[1]]

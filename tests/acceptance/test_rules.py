@@ -13,7 +13,7 @@ from tests.conftest import an_agent, until
 from tests.support.builders import an_action, an_interrupt, review
 from tests.support.faults import asking, eventually
 from tests.support.http_api import a_key, a_pause, speaking
-from tests.support.people import Someone, buttons
+from tests.support.people import Someone
 
 RULES = """
 default:
@@ -48,29 +48,6 @@ async def cards(slack, *, count=1):
         return found if len(found) >= count else None
 
     return {card["channel"]: card for card in await eventually(posted)}
-
-
-@pytest.mark.usefixtures("bot")
-async def test_one_batch_is_asked_in_two_channels_and_answered_in_order(slack, client, dana, mira):
-    """Each action is asked where its own rule says; the agent gets one answer, action by action."""
-    large, small = an_action("pay", {"amount": 5000}), an_action("pay", {"amount": 5})
-    reviewing = review(client, large, small, an_action("mail"))
-    found = await cards(slack, count=2)
-    assert buttons(found["C0FINANCE"]) == ["approve:0", "edit:0", "reject:0", "respond:0"]
-    assert buttons(found["C0APPROVALS"]) == ["approve_all:1", "review:1", "reject_all:1"]
-
-    await dana.press(found["C0APPROVALS"], "approve_all:1")
-    waiting = await dana.card("waiting for a decision in another channel")
-    assert waiting["channel"] == "C0APPROVALS"
-    await dana.press(found["C0FINANCE"], "approve:0")
-    assert "Only <@U0MIRA>" in await dana.notice("can decide this")
-    await mira.fill(await mira.opened(found["C0FINANCE"], "reject:0"), reason="too much")
-    resume = await reviewing
-
-    assert [decision.type for decision in resume.decisions] == ["reject", "approve", "approve"]
-    assert [record.decided_by for record in resume.records] == ["U0MIRA", "U0DANA", "U0DANA"]
-    assert (await dana.card("the agent has resumed"))["channel"] == "C0APPROVALS"
-    assert (await dana.card("it did not run"))["channel"] == "C0FINANCE"
 
 
 async def test_a_rule_asks_in_a_direct_message_or_where_the_run_came_from(

@@ -7,23 +7,16 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-from langchain.agents import create_agent
-from langchain.agents.middleware import HumanInTheLoopMiddleware
-from langchain_core.tools import tool
-from langgraph.checkpoint.memory import InMemorySaver
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from prometheus_client.parser import text_string_to_metric_families
 
 from agent_adapter import Context
-from agent_adapter.integrations.langgraph import run
-from tests.agent_adapter.integrations.office import CONFIG, DONE, GO
 from tests.conftest import until
 from tests.support.builders import an_action, an_interrupt, review
 from tests.support.faults import eventually
 from tests.support.http_api import a_key, a_pause, speaking
-from tests.support.scripted_model import ScriptedModel, says
 from tests.support.topologies import KEYS
 
 ROOT = Path(__file__).parents[2]
@@ -112,33 +105,6 @@ async def test_a_tool_call_its_card_its_click_and_its_run_are_one_trace(traces, 
         "approve",
         "recorded",
     )
-
-
-async def test_a_tool_that_langgraph_calls_in_a_thread_is_in_the_span_of_the_run(
-    traces, start_bot, client, erik
-):
-    await start_bot()
-
-    @tool
-    def pay_invoice(to: str) -> str:
-        """Pay it."""
-        with traces.tracer.start_as_current_span("pay_invoice"):
-            return f"paid {to}"
-
-    agent = create_agent(
-        ScriptedModel(turns=[says(("pay_invoice", {"to": "a@x.com"})), DONE]),
-        [pay_invoice],
-        middleware=[HumanInTheLoopMiddleware(interrupt_on={"pay_invoice": True})],
-        checkpointer=InMemorySaver(),
-    )
-    with traces.tracer.start_as_current_span("turn of the agent"):
-        running = asyncio.create_task(run(agent, GO, approvals=client, config=CONFIG))
-    await erik.press(await erik.card("rejected at"), "approve:0")
-    await running
-
-    (paid,), (resumed,) = traces.named("pay_invoice"), traces.named("assent.resume")
-    assert paid.parent.span_id == resumed.context.span_id
-    assert len(trace_ids(traces.spans)) == 1
 
 
 async def test_no_span_says_an_argument_a_text_or_a_person(traces, start_bot, client, erik):

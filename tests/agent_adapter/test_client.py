@@ -33,7 +33,7 @@ from agent_adapter.redis.runs import OwedRun
 from bot.domain.admission import Place
 from bot.store.records import ApprovalStore
 from playground.redis_server import RedisServer
-from tests.conftest import an_agent, forgotten, until
+from tests.conftest import an_agent, until
 from tests.support.builders import an_admission
 from tests.support.deciding import record, start_retention
 from tests.support.faults import eventually
@@ -465,27 +465,6 @@ async def test_a_claim_that_went_to_somebody_else_ends_the_body(client, store, m
     with pytest.raises(ClaimLostError):
         await asyncio.wait_for(resume(), 60)
     assert not went_on
-
-
-async def test_a_claim_that_is_lost_while_the_body_fails_is_in_the_log(client, store, unnoticed, caplog):
-    """The body's own error goes on; the lost claim is said all the same."""
-    interrupt_id = await approved(client, store)
-    req = store.keys.req(interrupt_id)
-
-    async def resume() -> None:
-        async with client.resuming(interrupt_id):
-            await store._redis.hset(req, mapping=TAKEN)
-            try:
-                await asyncio.Event().wait()
-            except asyncio.CancelledError:
-                raise ValueError("cleaning up failed") from None
-
-    with pytest.raises(ValueError, match="cleaning up failed"):
-        await asyncio.wait_for(resume(), 60)
-    await forgotten()
-
-    assert unnoticed == []
-    assert any("another process took it" in getattr(line, "reason", "") for line in caplog.records)
 
 
 @MEANWHILE

@@ -17,7 +17,6 @@ from pydantic import (
     StringConstraints,
     computed_field,
 )
-from typing_extensions import TypedDict  # pydantic wants this one before Python 3.12
 
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.numbers import Number
@@ -43,10 +42,6 @@ class Shop(Address):
 class Point:
     x: int
     y: int
-
-
-class Extra(TypedDict, total=False):
-    urgent: bool
 
 
 def shown(function, **arguments):

@@ -79,21 +79,6 @@ async def test_each_tool_of_a_graph_knows_its_call(mode):
     assert approval_key() is None
 
 
-async def test_equal_calls_of_one_turn_have_keys_of_their_own():
-    """The same tool with the same arguments, twice: two keys, in the order of the calls."""
-    approvals = deciding(pay=approve())
-    keys = Keys(approvals)
-    turns = [says(("pay", {"to": "al"}), ("pay", {"to": "al"})), says(text="done")]
-    agent = create_agent(
-        ScriptedModel(turns=turns), keys.tools, middleware=[HumanInTheLoopMiddleware({"pay": True})],
-        checkpointer=InMemorySaver(),
-    )  # fmt: skip
-
-    await run(agent, GO, approvals=approvals, config=CONFIG)
-
-    assert sorted(key.rpartition(":")[2] for _, key in keys.seen) == ["0", "1"]
-
-
 async def test_parallel_subagents_that_use_the_same_call_ids_have_keys_of_their_own():
     """Two subagents call the same tool with the same arguments under the same id at the same time."""
     approvals = deciding(pay=approve())

@@ -291,16 +291,3 @@ async def test_verbs_that_block_are_refused_where_a_loop_runs(approvals):
         assert refused.value.__context__ is None
 
     assert await asyncio.to_thread(approvals.publish, an_interrupt())
-
-
-async def test_a_client_that_blocks_does_not_connect_where_a_loop_runs(redis_url):
-    """As in a notebook, from its first line on; in another thread the same client works."""
-    client = SyncApprovalClient.from_url(redis_url, agent="billing")
-    with pytest.raises(InvalidRequestError, match="a cell may await"), client:
-        pass
-
-    def elsewhere() -> str:
-        with client:
-            return client.publish(an_interrupt())
-
-    assert await asyncio.to_thread(elsewhere)

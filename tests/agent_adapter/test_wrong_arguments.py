@@ -79,16 +79,17 @@ async def _all(events):
     return [event async for event in events]
 
 
+THREAD = {"configurable": {"thread_id": "1"}}
 INTEGRATIONS = {
-    "langgraph.run": lambda given: langgraph.run(None, {}, approvals=given, config={}),
-    "langgraph.stream": lambda given: _all(langgraph.stream(None, {}, approvals=given, config={})),
-    "langchain_dev_utils": lambda given: langchain_dev_utils.run(None, {}, approvals=given, config={}),
-    "openai_agents.run": lambda given: openai_agents.run(None, "x", approvals=given),
-    "openai_agents.stream": lambda given: _all(openai_agents.stream(None, "x", approvals=given)),
-    "functions.run": lambda given: functions.run(print, {}, approvals=given),
-    "xpert.run": lambda given: xpert.run({}, approvals=given, thread_id="1", send=print),
-    "graph.start": lambda given: _graph().start({}, approvals=given, config={"configurable": {"thread_id": "1"}}),
-    "agent.start": lambda given: ResumableAgent(name="a", agent=None, version="1").start("x", approvals=given),
+    "langgraph.run": lambda client, given: langgraph.run(Unrun(), {}, approvals=client, config=THREAD, **given),
+    "langgraph.stream": lambda client, given: _all(langgraph.stream(Unrun(), {}, approvals=client, config=THREAD, **given)),
+    "langchain_dev_utils": lambda client, given: langchain_dev_utils.run(Unrun(), {}, approvals=client, config=THREAD, **given),
+    "openai_agents.run": lambda client, given: openai_agents.run(None, "x", approvals=client, **given),
+    "openai_agents.stream": lambda client, given: _all(openai_agents.stream(None, "x", approvals=client, **given)),
+    "functions.run": lambda client, given: functions.run(_gated, {"to": "al"}, approvals=client, **given),
+    "xpert.run": lambda client, given: xpert.run({}, approvals=client, thread_id="1", send=print, **given),
+    "graph.start": lambda client, given: _graph().start({}, approvals=client, config=THREAD, **given),
+    "agent.start": lambda client, given: ResumableAgent(name="a", agent=None, version="1").start("x", approvals=client, **given),
 }  # fmt: skip
 
 
@@ -101,7 +102,7 @@ def _graph():
 async def test_an_integration_asks_through_a_client(name, given):
     """Nothing of the agent has run."""
     with pytest.raises(WrongArgumentError, match=r"approvals: this is .*: pass a client, as in `async with"):
-        await INTEGRATIONS[name](given)
+        await INTEGRATIONS[name](given, {})
 
 
 @pytest.mark.parametrize("name", INTEGRATIONS)
@@ -110,7 +111,7 @@ async def test_an_integration_is_asynchronous_and_says_how_a_client_that_blocks_
     blocking = SyncApprovalClient(ApprovalClient.from_url(URL, agent="billing"))
 
     with pytest.raises(WrongArgumentError, match="a SyncApprovalClient: pass its `client`, and let it run"):
-        await INTEGRATIONS[name](blocking)
+        await INTEGRATIONS[name](blocking, {})
 
 
 def test_a_gate_takes_the_client_of_its_functions_kind():
@@ -164,15 +165,9 @@ class Unrun:
 async def _gated(to: str) -> None: ...
 
 
-ASKS = {
-    "langgraph.run": lambda client, given: langgraph.run(Unrun(), {}, approvals=client, config=THREAD, **given),
-    "openai_agents.run": lambda client, given: openai_agents.run(None, "x", approvals=client, **given),
-    "graph.start": lambda client, given: _graph().start({}, approvals=client, config=THREAD, **given),
-    "agent.start": lambda client, given: ResumableAgent(name="a", agent=None, version="1").start("x", approvals=client, **given),
-    "functions.run": lambda client, given: functions.run(_gated, {"to": "al"}, approvals=client, **given),
+ASKS = INTEGRATIONS | {
     "requires_approval": lambda client, given: functions.requires_approval(client, **given)(_gated),
-}  # fmt: skip
-THREAD = {"configurable": {"thread_id": "1"}}
+}
 
 
 @pytest.mark.parametrize("name", ASKS)

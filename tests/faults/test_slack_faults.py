@@ -10,7 +10,7 @@ from bot.runtime import health
 from tests.conftest import until
 from tests.support.builders import an_action
 from tests.support.faults import CHANNEL, asking, nothing_owed, rounds, settled_card, take
-from tests.support.people import Someone, buttons, review_of
+from tests.support.people import Someone, buttons
 
 PASSING = [
     {"kind": "ratelimited", "seconds": 1},
@@ -143,25 +143,6 @@ async def test_decided_card_whose_picture_slack_refuses_is_drawn_plainer(
     assert not buttons(drawn)
     shown = [block["block_id"] for block in drawn["blocks"]]
     assert shown == {1: [], 2: ["top", "who"]}[times]
-
-
-async def test_open_card_whose_picture_slack_refuses_once_is_still_decided(
-    start_bot, client, slack, store, watcher
-):
-    """It keeps the picture of before, and a little later shows what was decided meanwhile."""
-    await start_bot()
-    interrupt = client.interrupt(asking(an_action("a"), an_action("b")))
-    async with asyncio.timeout(120):
-        agent = asyncio.create_task(take(client, interrupt))
-        card = await watcher.card(interrupt.id)
-        await slack.fault("chat.update", "error", error="invalid_blocks")
-        await Someone(slack, "U0DANA").press_one(card, "approve:0")
-
-        await until(lambda: not review_of(watcher.cards(interrupt.id)[0]))
-        await slack.click("U0DANA", CHANNEL, card["ts"], "approve:1")
-
-        assert (await agent).status == "decided"
-        await settled_card(store, watcher, interrupt.id, stage="resumed")
 
 
 async def test_lost_token_turns_the_bot_red_and_heals_by_itself(bot, client, slack, store, watcher, caplog):

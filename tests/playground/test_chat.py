@@ -27,37 +27,3 @@ async def test_metadata_comes_back_only_when_asked_for(slack):
 
     assert "metadata" not in silent["messages"][0]
     assert asked["messages"][0]["metadata"] == METADATA
-
-
-async def test_ephemeral_message_is_seen_by_its_reader_alone(slack, control):
-    """It is in nobody else's channel, and in no history."""
-    await slack.chat_postEphemeral(channel=CHANNEL, user="U0DANA", text="psst")
-
-    assert [message["text"] for message in await control.messages(CHANNEL, as_user="U0DANA")] == ["psst"]
-    assert await control.messages(CHANNEL, as_user="U0ERIK") == []
-    assert (await slack.conversations_history(channel=CHANNEL))["messages"] == []
-
-
-async def test_history_comes_in_pages(slack):
-    """The cursor leads to what was left out."""
-    for number in range(5):
-        await slack.chat_postMessage(channel=CHANNEL, text=str(number))
-
-    first = await slack.conversations_history(channel=CHANNEL, limit=3)
-    cursor = first["response_metadata"]["next_cursor"]
-    rest = await slack.conversations_history(channel=CHANNEL, limit=3, cursor=cursor)
-
-    assert [message["text"] for message in first["messages"]] == ["4", "3", "2"]
-    assert [message["text"] for message in rest["messages"]] == ["1", "0"]
-    assert (first["has_more"], rest["has_more"]) == (True, False)
-
-
-async def test_user_group_lists_its_people_without_those_who_left(slack, control):
-    """Someone who left cannot be asked any more."""
-    await control.group("S0OPS", users=["U0DANA", "U0LEFT"])
-
-    users = await slack.usergroups_users_list(usergroup="S0OPS")
-    everybody = await slack.usergroups_users_list(usergroup="S0OPS", include_disabled=True)
-
-    assert users["users"] == ["U0DANA"]
-    assert everybody["users"] == ["U0DANA", "U0LEFT"]

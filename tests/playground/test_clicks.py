@@ -6,7 +6,7 @@ import pytest
 from slack_sdk.errors import SlackApiError
 
 from playground import Timing
-from tests.playground.builders import actions, button, modal, option, section
+from tests.playground.builders import actions, button, modal, section
 
 CHANNEL = "C0APPROVALS"
 
@@ -57,35 +57,6 @@ async def test_payload_of_a_click_has_slacks_keys(slack, app, over_sockets, cont
         "value": "id-1",
         "style": "primary",
     }
-
-
-async def test_choice_of_a_menu_is_in_the_action_and_nowhere_else(slack, app, over_sockets, control):
-    """An overflow menu remembers nothing: the payload has the option, and the state has no such element."""
-
-    @app.action("more")
-    async def anything(ack):
-        await ack()
-
-    about = {"type": "plain_text", "text": "action 1"}
-    choices = [option("reject:0 id-1", "Reject"), {**option("edit:0 id-1", "Edit"), "description": about}]
-    menu = {"type": "overflow", "action_id": "more", "options": choices}
-    ts = await post(slack, actions(button(), menu, block_id="b"))
-    await control.choose("U0DANA", CHANNEL, ts, "more", "Edit")
-
-    [delivery] = await control.deliveries("block_actions")
-    [action] = delivery["payload"]["actions"]
-    assert action.pop("action_ts")
-    assert action == {
-        "type": "overflow",
-        "action_id": "more",
-        "block_id": "b",
-        "selected_option": {
-            "text": {"type": "plain_text", "text": "Edit", "emoji": True},
-            "value": "edit:0 id-1",
-            "description": {"type": "plain_text", "text": "action 1", "emoji": True},
-        },
-    }
-    assert delivery["payload"]["state"] == {"values": {}}
 
 
 @pytest.mark.parametrize("timing", [Timing(acknowledge=0.3)])

@@ -137,22 +137,6 @@ def test_block_over_a_limit_is_refused_with_its_place(block, sentence):
     assert sentence in said_of_blocks(block)
 
 
-def test_blocks_at_their_limits_are_accepted():
-    """The limits are the last values that pass."""
-    check_message(
-        "text",
-        [
-            section("x" * 3000, block_id="x" * 255, accessory=button("y" * 255)),
-            {"type": "header", "text": plain("x" * 150), "level": 4},
-            {"type": "section", "fields": [plain("x" * 2000), plain("y")]},
-            actions(*[button(f"a{n}", value="v" * 2000) for n in range(25)]),
-            {"type": "context", "elements": [plain("x")] * 10},
-            {"type": "context", "elements": [mrkdwn("x" * 3000)]},
-            actions(select(options=[option(str(n)) for n in range(100)])),
-        ],
-    )
-
-
 def test_text_of_all_blocks_together_is_limited():
     """Each block may be fine and the message too long: 12,000 characters in all."""
     check_message("text", [preformatted("x" * 2_000)] * 6)
@@ -243,20 +227,6 @@ def test_the_size_of_a_view_is_measured_in_bytes(size, code):
 
     with pytest.raises(SlackError, match=code):
         check_view(view)
-
-
-def test_views_at_their_limits_are_accepted():
-    """The limits are the last values that pass."""
-    check_view(
-        modal(
-            input_block("a", text_input("a", max_length=3000, initial_value="x" * 3000, multiline=True)),
-            input_block("b", number(initial_value="12", min_value="1", max_value="12"), optional=True),
-            input_block("c", select(initial_option=option("1")), hint=plain("x" * 2000)),
-            *[{"type": "divider"}] * 97,
-            title=plain("x" * 24),
-            private_metadata="x" * 3000,
-        )
-    )
 
 
 @pytest.mark.parametrize(

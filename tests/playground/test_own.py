@@ -52,30 +52,3 @@ async def test_the_playground_signs_with_the_keys_that_it_is_given(tmp_path, mon
     with pytest.raises(SettingsError, match="ASSENT_SEAL_KEY is not"):
         async with started(redis_url):
             pass
-
-
-async def test_a_ring_of_a_playground_that_has_ended_is_not_asked_for(
-    tmp_path, monkeypatch, redis_url, caplog
-):
-    """A terminal that sourced its settings still names it. The playground says so, because the path may be wrong."""
-    monkeypatch.setenv("ASSENT_RING", str(tmp_path / "gone.json"))
-
-    async with started(redis_url) as stage:
-        assert stage.bot.settings.ring != str(tmp_path / "gone.json")
-
-    gone = tmp_path / "gone.json"
-    assert f"ASSENT_RING: there is no file {gone}, so the playground uses keys of its own" in caplog.text
-
-
-async def test_a_key_without_a_ring_is_not_dropped_in_silence(monkeypatch, redis_url, caplog):
-    """The playground takes given keys only beside a ring, and says so."""
-    monkeypatch.delenv("ASSENT_RING", raising=False)
-    monkeypatch.setenv("ASSENT_SEAL_KEY", "anything")
-
-    async with started(redis_url):
-        pass
-
-    assert (
-        "ASSENT_SEAL_KEY counts only beside ASSENT_RING, so the playground uses keys of its own"
-        in caplog.text
-    )

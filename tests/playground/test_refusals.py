@@ -2,7 +2,6 @@
 
 import pytest
 from slack_sdk.errors import SlackApiError
-from slack_sdk.web.async_client import AsyncWebClient
 
 from tests.playground.builders import modal, section
 
@@ -110,14 +109,3 @@ async def test_missing_scope_names_what_is_needed(slack, control):
     assert (await slack.conversations_history(channel=CHANNEL))["ok"]
     await control.set_scopes("chat:write", "chat:write.public")
     assert (await slack.chat_postMessage(channel="C0OPEN", text="x"))["ok"]
-
-
-@pytest.mark.parametrize(
-    ("token", "error"),
-    [("xoxb-wrong", "invalid_auth"), ("xapp-playground", "not_allowed_token_type"), (None, "not_authed")],
-)
-async def test_wrong_token_is_refused(playground, http, token, error):
-    """Only the bot's own token opens the bot's methods."""
-    stranger = AsyncWebClient(token, base_url=playground.api_url, session=http)
-
-    assert (await refusal(stranger.auth_test()))["error"] == error

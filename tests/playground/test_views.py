@@ -145,29 +145,6 @@ async def test_answer_that_slack_would_not_take_fails_visibly(opened, submitted,
     assert len(await control.deliveries("view_submission")) == 1
 
 
-async def test_answer_can_update_push_and_clear(opened, submitted, control):
-    """Each does with the stack what it says."""
-    view = await opened(modal(input_block()))
-
-    submitted["answer"] = {"response_action": "errors", "errors": {"words": "Say more."}}
-    refused = await control.submit("U0DANA", view["id"], {"words": "no"})
-    submitted["answer"] = {"response_action": "update", "view": modal(input_block(), title=plain("Second"))}
-    updated = await control.submit("U0DANA", view["id"], {"words": "x"})
-    submitted["answer"] = {"response_action": "push", "view": modal(input_block(), title=plain("Third"))}
-    pushed = await control.submit("U0DANA", view["id"])
-    submitted["answer"] = {"response_action": "clear"}
-    cleared = await control.submit("U0DANA", pushed["views"][-1]["id"], {"words": "x"})
-
-    # The person reads the error under the input and goes on.
-    assert (refused["result"], refused["errors"]) == ("errors", {"words": "Say more."})
-    assert refused["views"][0]["state"]["values"]["words"]["words:typed"]["value"] == "no"
-    assert [each["title"]["text"] for each in updated["views"]] == ["Second"]
-    assert updated["views"][0]["state"]["values"]["words"]["words:typed"]["value"] == "x"
-    assert [each["title"]["text"] for each in pushed["views"]] == ["Second", "Third"]
-    assert pushed["views"][1]["previous_view_id"] == pushed["views"][1]["root_view_id"] == view["id"]
-    assert (cleared["result"], cleared["views"]) == ("clear", [])
-
-
 async def test_stack_holds_three_views(opened, app, control):
     """One opened and two pushed; a fourth is refused."""
     errors = []

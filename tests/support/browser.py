@@ -3,13 +3,10 @@
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 from playwright.async_api import ConsoleMessage, Locator, Page, async_playwright, expect
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-LIBERATION = next(Path("/usr/share/fonts").rglob("LiberationSans-Regular.ttf"), None)
-"""The fonts that heights of cards are measured in."""
 
 expect.set_options(timeout=10_000)
 

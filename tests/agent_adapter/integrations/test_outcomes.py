@@ -1,6 +1,5 @@
 """What became of the approved calls: every integration that runs the tools reports it by itself."""
 
-import asyncio
 import contextlib
 from typing import Annotated
 
@@ -8,7 +7,6 @@ import pytest
 from agents import (
     Agent,
     CustomTool,
-    RunConfig,
     function_tool,
 )
 from agents.testing import ScriptedModel as SdkModel
@@ -126,40 +124,6 @@ async def sdk_run(agent, client, *, is_streamed):
 
 
 NO_FUNDS = Outcome.failed("OSError: no funds for 5")
-
-
-async def test_an_error_that_the_run_puts_into_its_own_words_is_a_failure():
-    """What the model reads then looks like a result."""
-    client = deciding(approve())
-    config = RunConfig(tool_error_formatter=lambda _args: "All is well.")
-    result = await openai_agents.run(failing(), "go", approvals=client, options={"run_config": config})
-
-    assert desk.answers_to_model(result) == {"call_1": "All is well."}
-    assert await outcomes_of(client) == [[NO_FUNDS]]
-
-
-async def test_a_call_that_was_cut_off_by_the_error_of_another_one_has_no_outcome():
-    """The run ends in the middle of it, so nobody knows how far it came."""
-    is_running = asyncio.Event()
-
-    @function_tool(needs_approval=True)
-    async def wire(amount: int) -> str:
-        """Wire."""
-        is_running.set()
-        await asyncio.Event().wait()
-
-    @function_tool(needs_approval=True, failure_error_function=None)
-    async def charge(amount: int) -> str:
-        """Charge."""
-        await is_running.wait()
-        raise OSError(f"no funds for {amount}")
-
-    client = deciding(approve(), approve())
-    model = SdkModel([desk.says(("wire", {"amount": 5}), ("charge", {"amount": 5})), desk.DONE])
-    with pytest.raises(Exception, match="no funds"):
-        await openai_agents.run(Agent(name="desk", model=model, tools=[wire, charge]), "go", approvals=client)
-
-    assert await outcomes_of(client) == [[None, NO_FUNDS]]
 
 
 @pytest.mark.parametrize("own", [False, True])

@@ -420,14 +420,9 @@ async def outcomes_of(approvals):
     return [each and each.outcome for each in (await approvals.record(asked.id)).outcomes()]
 
 
-def raised(_arguments):
-    raise OSError("no route to host")
-
-
 @pytest.mark.parametrize(
     "answer",
     [
-        raised,
         lambda _arguments: ToolResult(error="no route to host"),
         lambda _arguments: ToolFailure("no route to host"),
     ],

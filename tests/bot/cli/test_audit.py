@@ -159,19 +159,6 @@ async def test_a_sound_log_is_said_to_be_sound_and_a_changed_one_is_not(command,
     assert (code, errors) == (1, "2026-11-07.jsonl line 1: the text of 'by' was changed\n")
 
 
-async def test_a_log_that_was_cut_does_not_fit_a_head_from_before(command, log, folder, tmp_path):
-    heads = tmp_path / "heads.txt"
-    heads.write_text(f"{log.chain.last}\n")
-    assert (await command("verify", "--against", str(heads)))[0] == 0
-    (folder / "2026-11-08.jsonl").unlink()
-    assert (await command("verify"))[0] == 0
-
-    code, _, errors = await command("verify", "--against", str(heads))
-
-    assert code == 1
-    assert "the head of line 9 that you named is not in it: it was cut" in errors
-
-
 @pytest.mark.parametrize(
     ("arguments", "changed", "code", "cure"),
     [

@@ -15,7 +15,6 @@ from tests.support.builders import NOW, a_state, an_action, an_interrupt
 
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
-ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu", "Pacific/Apia")
 
 
 def quiet(start: str, end: str, zone: str = "Europe/Berlin") -> QuietHours:

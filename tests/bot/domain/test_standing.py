@@ -1,6 +1,7 @@
 """What was approved for later calls: how wide it is, what it covers, how often it is used, when it is over."""
 
 import asyncio
+import json
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -155,6 +156,8 @@ async def test_a_use_is_counted_and_recorded_on_both_sides(client, store):
     (use,) = (await loaded(store, before.id)).standing[0].uses
     assert (use.interrupt_id, use.index) == ("billing.x", 0)
     assert await store.standing() != []
+    *_, entry = [f for _, f in await store._redis.xrange(store.keys.audit) if f["event"] == "decided"]
+    assert json.loads(entry["facts"])["how"] == "standing"
 
 
 async def test_nobody_uses_it_more_often_than_it_was_given_for(client, store):

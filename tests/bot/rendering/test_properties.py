@@ -248,8 +248,9 @@ def states(draw: st.DrawFn) -> Any:
 
 @bounded(50)
 @given(states())
-def test_every_card_is_one_that_slack_takes(state):
+def test_every_card_and_view_is_one_that_slack_takes(state):
     """At every moment, within the budget of each message, with every action in exactly one of them."""
+    _assert_views(state)
     parts = render_card(state)
 
     assert_slack_takes_card(parts)
@@ -385,13 +386,6 @@ def test_every_message_of_a_card_has_room_for_a_proposal(count, size, quorum, ri
         assert_slack_takes_message(part.text, part.blocks)
         assert json_size(part.blocks) <= MOST_JSON
         assert len(part.blocks) <= MOST_BLOCKS
-
-
-@bounded(50)
-@given(states())
-def test_every_view_is_one_that_slack_takes(state):
-    """Of any action, whatever it says."""
-    _assert_views(state)
 
 
 def _assert_views(state):

@@ -338,23 +338,6 @@ async def reviewed(agent, state):
         return resume
 
 
-async def test_a_forged_wake_up_ends_no_wait(ask, decide, agent, redis, store):
-    """Whoever can write to Redis can wake an agent with any text. It reads the record then."""
-    state = await ask(a_payment())
-    waiting = asyncio.create_task(agent.wait(state.id))
-    process = agent._records.process
-    async with asyncio.timeout(30):
-        while f"w:{process}" not in await redis.hkeys(store.keys.req(state.id)):
-            await asyncio.sleep(0.01)
-
-    for status in ("decided", "expired", "\x00"):
-        await redis.xadd(store.keys.replies(process), {"id": state.id, "status": status})
-    # The genuine one comes behind them.
-    await decide(state, ERIK, RejectDecision(message="no"))
-    async with asyncio.timeout(30):
-        assert (await waiting).decisions[0].message == "no"
-
-
 async def test_a_forged_answer_is_a_rejection_when_the_time_is_over(ask, agent, redis, store):
     state = await ask(a_payment(), life=500)
     card = store.keys.card(state.id)

@@ -1,16 +1,25 @@
-"""`make pictures`: docs/gallery.md with its pictures, and the moving picture of the README, made anew."""
+"""`make pictures`: docs/gallery.md with its pictures, made anew."""
 
 import asyncio
+import io
 import sys
 from pathlib import Path
 
-from tests.support.gallery.film import film, form, small
+from PIL import Image
+
 from tests.support.gallery.page import WIDTHS, gallery_page, picture
 from tests.support.gallery.situations import SITUATIONS
 from tests.support.gallery.stage import on_stage
 
 DOCS = Path(__file__).parents[3] / "docs"
 PICTURES = DOCS / "images" / "gallery"
+COLOURS = 64
+
+
+def small(png: bytes) -> Image.Image:
+    """Give a picture with few colours, which takes a third of the room."""
+    with Image.open(io.BytesIO(png)) as found:
+        return found.convert("RGB").quantize(COLOURS, method=Image.Quantize.MEDIANCUT)
 
 
 async def main() -> None:
@@ -18,8 +27,6 @@ async def main() -> None:
     for old in PICTURES.glob("*.png"):
         old.unlink()
     async with on_stage(*WIDTHS) as stage:
-        await film(stage, stage.screens[400], DOCS / "images" / "approval.gif")
-        await form(stage, stage.screens[1280], DOCS / "images" / "edit.png")
         for situation in SITUATIONS:
             print(situation.name, file=sys.stderr)
             for width, taken in (await stage.pictures(situation)).items():

@@ -39,11 +39,6 @@ class Hands(Someone):
         """Reject the only call."""
         await self.fill(await self.opened(card, "reject:0"), Reason=reason)
 
-    async def ask_for_changes(self, card: Json, what: str) -> None:
-        """Reject the first call with words for the model."""
-        form = await self.opened(card, "changes:0")
-        await self.submit(form, What=what)
-
 
 def leading(card: Json) -> str:
     """Give the green button of a card."""

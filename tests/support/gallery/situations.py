@@ -78,8 +78,6 @@ class Situation:
     opens: Way = _nothing
     """What is pressed on the card before it is shown."""
     requested_by: str = "U0NOOR"
-    most: int | None = None
-    """The most pixels of its card, in a window of 400."""
     expires_in: timedelta = timedelta(hours=1)
 
 
@@ -228,13 +226,6 @@ async def _rejected(asked: Asked) -> None:
     await asked.card("it did not run")
 
 
-async def _changes_asked(asked: Asked) -> None:
-    card = await asked.card()
-    await asked.dana.ask_for_changes(card, "Refund half of it, and say why in the note.")
-    await asked.run()
-    await asked.card("it did not run")
-
-
 async def _proposed(asked: Asked) -> None:
     await asked.erik.edit(await asked.card(), {"amount": "1200"})
     await asked.card("changed this")
@@ -272,9 +263,8 @@ SITUATIONS = (
     Situation(
         "payment", "A payment, with the agent's reason",
         _call("send_payment", PAYMENT, description="Invoice INV-2026-1188 is due on Tuesday."),
-        most=330,
     ),
-    Situation("refund", "A refund by a schema", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), most=450),
+    Situation("refund", "A refund by a schema", _call("refund_customer", REFUND, schema=REFUND_SCHEMA)),
     Situation("sql", "A query in SQL", _call("run_query", {"database": "crm", "sql": SQL})),
     Situation("mail", "A letter", _call("send_email", {"to": "ada@example.com", "subject": "Your refund", "body": LETTER})),
     Situation("order", "Objects and lists", _call("create_order", ORDER)),
@@ -282,21 +272,21 @@ SITUATIONS = (
     Situation("confirm", "Asked once more, by the policy", _call("pay_invoice", {"amount": 900, "currency": "EUR", "to": "ACME Supplies GmbH"})),
     Situation("typed", "High risk: a value of the call is typed", _call("drop_database", {"name": "invoices_2019", "cluster": "eu-1"}, allowed=APPROVE_REJECT)),
     Situation("two-people", "Two people have to agree", _call("pay_bonus", {"amount": 1250, "to": "ada"})),
-    Situation("proposed", "A colleague proposes an edit", _call("pay_bonus", {"amount": 1250, "to": "ada"}), _proposed, most=300),
+    Situation("proposed", "A colleague proposes an edit", _call("pay_bonus", {"amount": 1250, "to": "ada"}), _proposed),
     Situation("look-alike", "Words that look like others", _call("invite_user", {"company": "\u0410\u0421ME", "email": "ada@ex\u0430mple.com"})),
     Situation("hidden", "Characters that nobody sees", _call("rename_file", {"from": "a.txt", "to": "invoice\u202Efdp.exe"})),
     Situation("long", "A text to be read first", _call("publish_page", {"slug": "terms", "body": " ".join(f"Clause {number} is as it was." for number in range(1, 260))})),
     Situation("question", "A question", _call("ask_person", {"question": "May the voucher be 20 EUR?"}, allowed=("respond",))),
-    Situation("refunds", "Five refunds", _refunds(), most=360),
+    Situation("refunds", "Five refunds", _refunds()),
     Situation("users", "24 new users, one of them an admin", _users()),
     Situation("reasons", "Five refunds, each with its reason", _refunds(*WHY_REFUNDED)),
-    Situation("four-tools", "Four tools in one batch", _four_tools(), most=700),
-    Situation("approved", "Approved, and done", _call("send_payment", PAYMENT, description="Invoice INV-2026-1188 is due on Tuesday."), _done, most=280),
-    Situation("failed", "Approved, and failed", _call("restart_service", {"service": "search", "region": "eu-west-1"}), _failed, most=150),
-    Situation("changed", "Changed, and done", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _changed, most=280),
-    Situation("rejected", "Rejected, with a reason", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _rejected, most=280),
-    Situation("expired", "Nobody decided", _call("close_ticket", {"ticket": 88123}), _expired, most=280, expires_in=timedelta(seconds=2)),
-    Situation("batch-decided", "A batch, four done and one failed", _refunds(), _batch_decided, most=410),
+    Situation("four-tools", "Four tools in one batch", _four_tools()),
+    Situation("approved", "Approved, and done", _call("send_payment", PAYMENT, description="Invoice INV-2026-1188 is due on Tuesday."), _done),
+    Situation("failed", "Approved, and failed", _call("restart_service", {"service": "search", "region": "eu-west-1"}), _failed),
+    Situation("changed", "Changed, and done", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _changed),
+    Situation("rejected", "Rejected, with a reason", _call("refund_customer", REFUND, schema=REFUND_SCHEMA), _rejected),
+    Situation("expired", "Nobody decided", _call("close_ticket", {"ticket": 88123}), _expired, expires_in=timedelta(seconds=2)),
+    Situation("batch-decided", "A batch, four done and one failed", _refunds(), _batch_decided),
     Situation("stopped", "The agent never goes on", _call("restart_service", {"service": "search", "region": "eu-west-1"}), _stopped),
     Situation("letters", "24 letters, which one message cannot show", _letters()),
     Situation("review", "Open…: its first page", _letters(), surface="form", opens=_review),

@@ -1,4 +1,4 @@
-"""Asks as an agent would, has people decide, and measures what they see and do."""
+"""Asks as an agent would, has people decide, and takes pictures of what they see."""
 
 import asyncio
 import tempfile
@@ -122,23 +122,12 @@ class Stage:
         await situation.reach(question)
         return question, await question.card(situation.saying)
 
-    def seen(self, width: int, card: Json) -> Locator:
-        """Find a card in a window."""
-        return _row(self.screens[width], card)
-
     async def pictures(self, situation: Situation) -> dict[int, bytes]:
         """Take the picture of a situation in each window, by its width."""
         question, card = await self.shown(situation)
         await question.dana.close_all()
         await situation.opens(question, card)
         return {width: await self._look(width, situation, card) for width in self.screens}
-
-    async def height(self, width: int, card: Json) -> int:
-        """Measure a card in a window, once it shows the last state."""
-        await self._drawn_on(self.screens[width], card)
-        box = await self.seen(width, card).bounding_box()
-        assert box
-        return round(box["height"])
 
     async def _look(self, width: int, situation: Situation, card: Json) -> bytes:
         screen = self.screens[width]
