@@ -104,9 +104,6 @@ class Gate:
 
         Returns:
             The request with one action per gated call, and the position of each of these calls.
-
-        Raises:
-            InvalidRequestError: when a `description` callable raises an error or does not return a string.
         """
         cure = "pass a list of calls, as in [ActionRequest(name='pay', args={…})]"
         actions, configs, indices = [], [], []

@@ -15,20 +15,12 @@ if TYPE_CHECKING:
 
 
 def write_private_key(path: Path, signer: "CryptoSigner") -> None:
-    """Write a private key to a new file that only its owner can read.
-
-    Raises:
-        InvalidRequestError: when the file is already there.
-    """
+    """Write a private key to a new file that only its owner can read."""
     _write_secret(path, signer.private_bytes)
 
 
 def write_seal_key(path: Path) -> None:
-    """Write a key with which bots seal what they keep, to a new file that only its owner can read.
-
-    Raises:
-        InvalidRequestError: when the file is already there.
-    """
+    """Write a key with which bots seal what they keep, to a new file that only its owner can read."""
     _write_secret(path, base64.b64encode(secrets.token_bytes(32)) + b"\n")
 
 
@@ -44,23 +36,14 @@ def _write_secret(path: Path, text: bytes) -> None:
 
 
 def read_keys(path: Path) -> tuple[RingKey, ...]:
-    """Read the keys of a ring; none when the file is not there yet.
-
-    Raises:
-        InvalidRequestError: when the file is not a ring.
-        OSError: when it cannot be read.
-    """
+    """Read the keys of a ring; none when the file is not there yet."""
     if not path.exists():
         return ()
     return parse_keys(path.read_text(encoding="utf-8", errors="replace"), where=str(path))
 
 
 def write_keys(path: Path, keys: Iterable[RingKey]) -> None:
-    """Write a ring in one step: a reader meets the old file or the new one.
-
-    Raises:
-        InvalidRequestError: when it is not a ring that can be read; nothing was written.
-    """
+    """Write a ring in one step: a reader meets the old file or the new one."""
     text = dump_keys(keys)
     Ring.parse(text, where=str(path))
     target = path.resolve()

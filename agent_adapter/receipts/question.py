@@ -47,11 +47,7 @@ def sign_question(signer: "Signer", interrupt: Interrupt, body: str, *, namespac
 
 
 def check_question(ring: Ring, text: str, interrupt: Interrupt, body: str, *, namespace: str) -> None:
-    """Check that a key of its agent has signed this very question.
-
-    Raises:
-        ReceiptError: when it has not; `code` says which check failed.
-    """
+    """Check that a key of its agent has signed this very question."""
     envelope = load_envelope(text)
     key = ring.check(envelope, purpose="agent", type=QUESTION)
     fields, expected = _read(envelope.payload), _said(key.kid, interrupt, body, namespace)

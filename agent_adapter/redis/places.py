@@ -42,11 +42,7 @@ class Place:
         self._run = ""
 
     async def find(self) -> Host:
-        """Say where the server is.
-
-        Raises:
-            RedisError: when nobody knows.
-        """
+        """Say where the server is."""
         return self._host
 
     def look(self) -> None:
@@ -56,11 +52,7 @@ class Place:
         """Ask again before the next connection: the server does not answer, or says that it is not the right one any more."""
 
     def meet(self, said: Mapping[str, str]) -> None:
-        """Note which run of which server answers. Its INFO says it, where a user may ask.
-
-        Raises:
-            ConnectionError: when it is not the right server.
-        """
+        """Note which run of which server answers. Its INFO says it, where a user may ask."""
         run = said.get("run_id", "")
         if run and self._run not in {"", run}:
             # Other connections may still lead to the former one, which answers what it knew then.

@@ -191,9 +191,6 @@ def open_redis(
         retries: How often a command is repeated.
         keeps_bytes: Whether bytes that are not UTF-8 are read as their codes. Otherwise they are an error.
         credentials: Gives user and password in place of the address: a provider, or its name as `module:attribute`.
-
-    Raises:
-        InvalidRequestError: when there is no such provider, or the address has a user or password, too.
     """
     return _open(
         url,
@@ -300,10 +297,6 @@ async def freeze_meta(redis: Redis, namespace: str, *, address: str = "", begins
         namespace: The beginning of all keys.
         address: Where this is, for errors.
         begins: Whether this is a bot, which writes the version if the namespace is new.
-
-    Raises:
-        ServerUnreachableError: when Redis does not answer.
-        ServerUnsuitableError: when the namespace was written with another version of the data model.
     """
     keys = Keys(namespace)
     with explaining(address):
@@ -339,9 +332,6 @@ async def _cancellations() -> int:
 
     Ctrl-C cancels a task while it runs. Such a cancellation reaches the task where it waits next, and `asyncio.wait_for`
     of Python 3.11 would lose it there. So it is raised here.
-
-    Raises:
-        CancelledError: when this task was cancelled and has not waited since.
     """
     task = asyncio.current_task()
     if task is None:

@@ -61,9 +61,6 @@ class Script:
             given: Keys and arguments by name. A key that is `None` is left out.
             more: Arguments after the named ones.
             more_keys: Keys after the named ones.
-
-        Raises:
-            TypeError: when the script has no key or argument of such a name.
         """
         if not given.keys() <= self._names:
             raise TypeError(f"{self.verb} takes {self.keys} and {self.args}, not {[*given]}")
@@ -128,9 +125,6 @@ def opened(cipher: Cipher, record: str, fields: Mapping[str, str]) -> dict[str, 
     """Decrypt a hash of a record.
 
     A text that is not encrypted is read as well: it is from before there was a key.
-
-    Raises:
-        LockedRecordError: as `Cipher.open`.
     """
     return {
         name: _opened(cipher, record, name, text) if MARK in text else text for name, text in fields.items()
@@ -195,13 +189,7 @@ class Scripts:
         /,
         **given: Value,
     ) -> Any:
-        """Run one script and return its answer. Arguments are as in `Script.call`.
-
-        Raises:
-            ServerUnreachableError: after the retries of the pool.
-            ServerRefusesError: when somebody has to change something first.
-            UnreadableRecordError: when the answer is not UTF-8 text.
-        """
+        """Run one script and return its answer. Arguments are as in `Script.call`."""
         script = self._scripts[verb]
         keys, values = script.call(names, given, more, more_keys)
         if self._encrypts:
@@ -238,13 +226,7 @@ class Scripts:
 
 
 async def answered(call: Awaitable[_T], redis: Redis, address: str) -> _T:
-    """Await the answer to a command.
-
-    Raises:
-        ServerUnreachableError: when Redis does not answer.
-        ServerRefusesError: when somebody has to change something first.
-        ServerFailedError: when only this command fails.
-    """
+    """Await the answer to a command."""
     try:
         return await call
     except (RedisError, OSError) as error:
@@ -257,11 +239,7 @@ async def answered(call: Awaitable[_T], redis: Redis, address: str) -> _T:
 async def read_hashes(
     scripts: Scripts, keys: Keys, interrupt_id: str
 ) -> tuple[dict[str, str], dict[str, str], int]:
-    """Read both halves of a record and the server's milliseconds, at one moment.
-
-    Raises:
-        ServerUnreachableError: when Redis does not answer.
-    """
+    """Read both halves of a record and the server's milliseconds, at one moment."""
     # One script costs half as much as a transaction of three commands.
     req, card, now = await scripts("read", keys.of(interrupt_id))
     return fields_of(req), fields_of(card), now
