@@ -159,12 +159,7 @@ def read_reported(text: str) -> Reported:
 def reading(
     interrupt_id: str, malformed: type[UnreadableRecordError] = UnreadableRecordError
 ) -> Iterator[None]:
-    """Turn any error that the body raises about stored fields into one of ours.
-
-    Args:
-        interrupt_id: The record.
-        malformed: What to raise about a field that is not as it is written.
-    """
+    """Turn any error that the body raises about stored fields into one of ours; `malformed` fields may have another."""
     try:
         yield
     except UnreadableRecordError:

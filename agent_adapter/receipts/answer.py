@@ -75,14 +75,8 @@ def proven(interrupt: Interrupt, card: Fields, verifier: Verifier, *, body: str,
     """Give the card of a record as far as signed statements prove it.
 
     A decision that is not proven is left out, so the action counts as open. A person who can write to Redis can neither
-    end a wait nor keep a later genuine decision from being taken.
-
-    Args:
-        interrupt: What was asked.
-        card: The card as it is stored.
-        verifier: What is trusted.
-        body: The question as it is stored: every word of it has to be what people were asked.
-        now: In Unix milliseconds of this process.
+    end a wait nor keep a later genuine decision from being taken. The stored `body` has to be what people were asked, word by
+    word.
     """
     fields = {name: text for name, text in card.items() if not name.startswith(_DECIDED)}
     found: list[_Decided | None] = []

@@ -33,15 +33,7 @@ class Marks(Protocol):
 
 
 def sign_question(signer: "Signer", interrupt: Interrupt, body: str, *, namespace: str, at: int) -> str:
-    """Sign a question, and return the envelope.
-
-    Args:
-        signer: The key of its agent.
-        interrupt: The question.
-        body: The same as it is stored, before it is encrypted.
-        namespace: The namespace in Redis.
-        at: When it is signed, in Unix milliseconds.
-    """
+    """Sign a question and its `body`, which is stored, at this Unix millisecond; return the envelope."""
     said = _said(signer.public_key.keyid, interrupt, body, namespace) | {"at": at}
     return signed(signer, QUESTION, encode(said).encode())
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from redis.asyncio import Redis
 from redis.asyncio.cluster import ClusterNode, RedisCluster
 from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import MasterNotFoundError, Sentinel
@@ -162,7 +161,8 @@ class BehindSentinels(FoundPlace):
         finally:
             await _close(sentinel)
         # redis-py has put the one that answered first.
-        self._hosts = [_host_of(each) for each in sentinel.sentinels]
+        found = (each.connection_pool.connection_kwargs for each in sentinel.sentinels)
+        self._hosts = [(each["host"], each["port"]) for each in found]
         return str(host), int(port)
 
     def _sentinel(self) -> Any:
@@ -215,11 +215,6 @@ def _reason(error: Exception) -> RedisError:
     while cause := first.__cause__ or first.__context__:
         first = cause
     return first if isinstance(first, RedisError) else RedisConnectionError(str(error))
-
-
-def _host_of(redis: Redis) -> Host:
-    options = redis.connection_pool.connection_kwargs
-    return options["host"], options["port"]
 
 
 async def _close(sentinel: Any) -> None:

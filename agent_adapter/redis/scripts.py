@@ -54,13 +54,9 @@ class Script:
         more: Iterable[Sent] = (),
         more_keys: Iterable[str] = (),
     ) -> tuple[list[str], list[Sent]]:
-        """Put keys and arguments into the script's order. An argument that is `None` is written as `""`.
+        """Put keys and arguments into the script's order: those of `given`, else of `names`; `more` come after them.
 
-        Args:
-            names: Keys and arguments that `given` does not have.
-            given: Keys and arguments by name. A key that is `None` is left out.
-            more: Arguments after the named ones.
-            more_keys: Keys after the named ones.
+        A key that is `None` is left out, an argument that is `None` is written as `""`.
         """
         if not given.keys() <= self._names:
             raise TypeError(f"{self.verb} takes {self.keys} and {self.args}, not {[*given]}")
@@ -108,13 +104,9 @@ class Private(str):
     words: int
 
     def __new__(cls, text: str, field: str, *, record: str = "", words: int = 0) -> Self:
-        """Mark a text.
+        """Mark a text that is kept in this field, of this record if it is not the script's own.
 
-        Args:
-            text: The text.
-            field: The field that the script keeps it in.
-            record: The record that the script keeps it in, if it is not the one that the script is about.
-            words: How many words at its beginning stay as they are, because scripts read them.
+        So many words at its beginning stay as they are, because scripts read them.
         """
         made = super().__new__(cls, text)
         made.field, made.record, made.words = field, record, words
