@@ -17,9 +17,16 @@ def in_background(
     *,
     name: str = "",
     expected: tuple[type[Exception], ...] = (AgentAdapterError,),
+    among: set[asyncio.Task[_T]] | None = None,
 ) -> asyncio.Task[_T]:
-    """Start a task. The errors that are `expected` are logged with their sentence, others with their traceback."""
+    """Start a task, which is one `among` these until it ends.
+
+    The errors that are `expected` are logged with their sentence, others with their traceback.
+    """
     task = asyncio.create_task(work, name=name or getattr(work, "__qualname__", None))
+    if among is not None:
+        among.add(task)
+        task.add_done_callback(among.discard)
     task.add_done_callback(partial(_note_end, expected))
     return task
 

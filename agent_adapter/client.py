@@ -5,7 +5,7 @@ import inspect
 import logging
 import secrets
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import (
     AbstractContextManager,
     AsyncExitStack,
@@ -17,7 +17,7 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Never, Self, Unpack
+from typing import TYPE_CHECKING, Never, Self, TypeVar, Unpack
 
 from pydantic import TypeAdapter
 from redis.asyncio import Redis
@@ -52,6 +52,7 @@ from agent_adapter.errors import (
     AgentAdapterError,
     ConflictError,
     ConsumedError,
+    DecisionNotAllowedError,
     InvalidRequestError,
     NotDecidedError,
     UnknownInterruptError,
@@ -63,7 +64,6 @@ from agent_adapter.expected import (
     expect_duration,
     expect_id,
     expect_interrupt,
-    expect_outcome,
     expect_request,
     kind_of,
 )
@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     from securesystemslib.signer import Signer
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 BLOCK = 15.0
 """Seconds that the reading loop blocks in Redis: four commands a minute when nothing happens."""
@@ -666,7 +667,7 @@ class ApprovalClient:
             AgentAdapterError: when it is not decided yet.
         """
         expect_id(interrupt_id)
-        expect_outcome(outcome)
+        expect(outcome, Outcome, where="outcome", cure="pass Outcome.done(result) or Outcome.failed(error)")
         return await self._records.report(interrupt_id, index, outcome, owner=claim, fenced=fenced)
 
     def report_later(self, key: str, outcome: Outcome, *, claim: str) -> None:
@@ -730,18 +731,12 @@ class ApprovalClient:
         check_text(reason, where="reason")
         await self._records.withdraw(interrupt_id, reason)
 
-    async def withdraw_cancelled(self, *interrupt_ids: str, reason: str) -> None:
-        """Withdraw for a call that has ended, also if it is cancelled again.
-
-        While Redis does not answer, this goes on in the background, until the client is closed. What fails is in the log.
-        """
-        # All of them start before the wait, which may be cancelled.
-        tasks = [in_background(self._withdraw_asked(each, reason), name=each) for each in interrupt_ids]
-        for task in tasks:
-            self._withdrawals.add(task)
-            task.add_done_callback(self._withdrawals.discard)
-        if tasks:
-            await asyncio.wait(tasks, timeout=REPEAT_WITHIN)
+    async def withdraw_cancelled(self, interrupt_id: str, reason: str) -> None:
+        """Withdraw for a call that has ended. While Redis does not answer, this goes on until the client is closed."""
+        work = self._withdraw_asked(interrupt_id, reason)
+        await asyncio.wait(
+            [in_background(work, name=interrupt_id, among=self._withdrawals)], timeout=REPEAT_WITHIN
+        )
 
     async def _withdraw_asked(self, interrupt_id: str, reason: str) -> None:
         with suppress(UnknownInterruptError):
@@ -828,6 +823,30 @@ async def withdrawn_on_cancel(
     except asyncio.CancelledError:
         await approvals.withdraw_cancelled(interrupt.id, reason=reason)
         raise
+
+
+@asynccontextmanager
+async def answered(
+    approvals: ApprovalClient,
+    interrupt: Interrupt,
+    read: Callable[[DecidedResume], T],
+    *,
+    if_cancelled: str | None,
+) -> AsyncIterator[tuple[DecidedResume, T]]:
+    """Ask, and yield the answer and what was read from it. The body goes on with the run.
+
+    An answer that does not fit is used up, and its card says why: it can be asked again. When the body is cancelled, the question
+    is withdrawn with the reason `if_cancelled`; it is `None` where another process can find the question.
+    """
+    async with (
+        withdrawn_on_cancel(approvals, interrupt, if_cancelled) if if_cancelled else nullcontext(),
+        approvals.reviewing(interrupt) as resume,
+    ):
+        try:
+            found = read(resume)
+        except DecisionNotAllowedError as error:
+            raise await approvals.refuse_answer(resume, str(error)) from error
+        yield resume, found
 
 
 def expect_client(value: object) -> None:

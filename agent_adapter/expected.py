@@ -7,7 +7,6 @@ from typing import Any
 
 from agent_adapter.contract.hitl import HITLRequest
 from agent_adapter.contract.interrupt import Interrupt
-from agent_adapter.contract.outcome import Outcome
 from agent_adapter.errors import WrongArgumentError
 
 FROM_URL = '`async with ApprovalClient.from_url("redis://…", agent="billing") as approvals:`'
@@ -51,12 +50,6 @@ def expect_interrupt(value: Any) -> None:
     if isinstance(value, str):
         cure = "pass the Interrupt itself; the verbs that take an id are wait, resuming, record, decisions and withdraw"
     expect(value, Interrupt, where="interrupt", cure=cure)
-
-
-def expect_outcome(value: Any) -> None:
-    """Refuse a value that is not an outcome."""
-    cure = "pass Outcome.done(result) or Outcome.failed(error)"
-    expect(value, Outcome, where="outcome", cure=cure)
 
 
 def expect_id(value: Any) -> None:

@@ -82,11 +82,6 @@ class Gate:
             if given is not False
         }
 
-    def allowed_decisions(self, tool: str) -> tuple[str, ...] | None:
-        """Return the decisions that a reviewer of this tool can choose from; `None` when the tool is not gated."""
-        rule = self._rules.get(tool)
-        return rule.config.allowed_decisions if rule else None
-
     def review(
         self,
         calls: Sequence[ActionRequest],
@@ -104,9 +99,6 @@ class Gate:
 
         Returns:
             The request with one action per gated call, and the position of each of these calls.
-
-        Raises:
-            InvalidRequestError: when a `description` callable raises an error or does not return a string.
         """
         cure = "pass a list of calls, as in [ActionRequest(name='pay', args={…})]"
         actions, configs, indices = [], [], []

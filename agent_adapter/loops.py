@@ -131,7 +131,8 @@ async def supervise(loop: Loop, work: Work, *, fatal: tuple[type[Exception], ...
         except fatal:
             raise
         except asyncio.CancelledError as error:
-            if _is_wanted():
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
                 raise
             # The cancellation was meant for something inside the loop, not for the loop.
             reason: BaseException = error
@@ -151,11 +152,6 @@ async def supervise(loop: Loop, work: Work, *, fatal: tuple[type[Exception], ...
         loop.expect()
         loop.hindrance = f"failed and starts again: {describe(reason)}"
         await asyncio.sleep(FIRST_PAUSE * 2 ** (recent - 1))
-
-
-def _is_wanted() -> bool:
-    task = asyncio.current_task()
-    return task is None or task.cancelling() > 0
 
 
 def describe(error: BaseException) -> str:

@@ -4,13 +4,11 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
-from agent_adapter.contract.receipt import Receipt
-from agent_adapter.errors import InvalidRequestError, ReceiptError, WrongArgumentError
+from agent_adapter.errors import InvalidRequestError, WrongArgumentError
 from agent_adapter.expected import expect, kind_of
 from agent_adapter.idempotency import approval_receipt, running
 from agent_adapter.receipts.check import Proven, approved_values, prove
@@ -71,38 +69,43 @@ def requires_receipt(
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         named = tool or function.__name__
         _refuse_a_generator(function, named)
-        guard = _Guard(Parameters(function), ring, audience, named, namespace, min_people)
-        if used is None:
-            logger.warning(
-                "%s: an approved call can repeat until its use_by, because requires_receipt has no `used`",
-                named,
+        parameters = Parameters(function)
+
+        def check(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Proven:
+            values = parameters.bind(args, kwargs)
+            return prove(
+                approval_receipt(),
+                keys=ring,
+                audience=audience,
+                tool=named,
+                difference=lambda approved: parameters.first_difference(approved_values(approved), values),
+                namespace=namespace,
+                min_people=min_people,
             )
+
+        _check_store(used, function, named)
         if inspect.iscoroutinefunction(function):
 
             @wraps(function)
             async def check_and_run(*args: P.args, **kwargs: P.kwargs) -> Any:
-                proven, receipt = guard.prove(args, kwargs)
+                proven = check(args, kwargs)
                 if used is not None:
                     await _use(used, proven)
                     # Meanwhile, another task may have changed a list among the arguments.
-                    proven, receipt = guard.prove(args, kwargs)
-                with running(proven.id, receipt):
+                    proven = check(args, kwargs)
+                with running(proven.id, approval_receipt()):
                     return await function(*args, **kwargs)
 
             return cast("Callable[P, T]", check_and_run)
-        if inspect.iscoroutinefunction(used):
-            raise WrongArgumentError(
-                f"{named}: used is asynchronous, and this tool is not: pass a plain function"
-            )
 
         @wraps(function)
         def check_and_run_plain(*args: P.args, **kwargs: P.kwargs) -> T:
-            proven, receipt = guard.prove(args, kwargs)
+            proven = check(args, kwargs)
             if used is not None:
                 use(used, proven.id, proven.use_by)
                 # Meanwhile, another thread may have changed a list among the arguments.
-                proven, receipt = guard.prove(args, kwargs)
-            with running(proven.id, receipt):
+                proven = check(args, kwargs)
+            with running(proven.id, approval_receipt()):
                 return function(*args, **kwargs)
 
         return check_and_run_plain
@@ -118,36 +121,15 @@ def _refuse_a_generator(function: Callable[..., Any], named: str) -> None:
         )
 
 
-@dataclass(frozen=True)
-class _Guard:
-    """What each call of one tool is checked against."""
-
-    parameters: Parameters
-    ring: Ring
-    audience: str
-    tool: str
-    namespace: str
-    min_people: int
-
-    def prove(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Proven, Receipt]:
-        values = self.parameters.bind(args, kwargs)
-        receipt = approval_receipt()
-        if receipt is None:
-            raise ReceiptError(
-                f"{self.tool}: there is no receipt for this call, so nobody has approved it: run it through an integration, "
-                "or pass the receipt with `using_receipt`",
-                code="missing",
-            )
-        proven = prove(
-            receipt,
-            keys=self.ring,
-            audience=self.audience,
-            tool=self.tool,
-            difference=lambda approved: self.parameters.first_difference(approved_values(approved), values),
-            namespace=self.namespace,
-            min_people=self.min_people,
+def _check_store(used: Used | None, function: Callable[..., Any], named: str) -> None:
+    if used is None:
+        logger.warning(
+            "%s: an approved call can repeat until its use_by, because requires_receipt has no `used`", named
         )
-        return proven, receipt
+    elif inspect.iscoroutinefunction(used) and not inspect.iscoroutinefunction(function):
+        raise WrongArgumentError(
+            f"{named}: used is asynchronous, and this tool is not: pass a plain function"
+        )
 
 
 async def _use(used: Used, proven: Proven) -> None:

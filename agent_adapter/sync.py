@@ -125,7 +125,8 @@ class SyncApprovalClient:
         if self._is_inside():
             work.close()
             raise AgentAdapterError(
-                "a blocking method was called inside `run`, so it would wait for itself: await the method of `client` instead"
+                "a blocking method was called inside `run`, so it would wait for itself: await the method of `client` instead, "
+                "or call the function that asks through `asyncio.to_thread`"
             )
         future = asyncio.run_coroutine_threadsafe(work, background.loop)
         self._calls.add(future)
@@ -139,14 +140,15 @@ class SyncApprovalClient:
     @contextmanager
     def inside(self, context: AbstractAsyncContextManager[DecidedResume]) -> Iterator[DecidedResume]:
         """Enter an asynchronous context of the client on the background loop, and leave it at the end of the body."""
-        resume = self.run(_enter(context))
+        resume = self.run(context.__aenter__())
         try:
             with carrying(resume):
                 yield resume
         except BaseException as error:
-            self._run(_leave(context, error))
+            # The context only has to know of the error; it is raised again here.
+            self._run(context.__aexit__(type(error), error, error.__traceback__))
             raise
-        self._run(_leave(context, None))
+        self._run(context.__aexit__(None, None, None))
 
     def _each(self, found: AsyncIterator[T]) -> Iterator[T]:
         end: Any = object()
@@ -222,12 +224,3 @@ async def _next(found: AsyncIterator[T], end: T) -> T:
 
 async def _close(found: Any) -> None:
     await found.aclose()
-
-
-async def _enter(context: AbstractAsyncContextManager[DecidedResume]) -> DecidedResume:
-    return await context.__aenter__()
-
-
-async def _leave(context: AbstractAsyncContextManager[DecidedResume], error: BaseException | None) -> None:
-    # The context only has to know of the error; the caller's thread raises it again.
-    await context.__aexit__(type(error) if error else None, error, error.__traceback__ if error else None)

@@ -79,13 +79,7 @@ COMMANDS: Mapping[Role, tuple[str, ...]] = {
 
 
 def rules_of(role: Role, keys: Keys, agent: str) -> list[str]:
-    """Return the rules of a user, as `ACL SETUSER` takes them from Redis 7.0 on. They begin from nothing.
-
-    Args:
-        role: What the user is for.
-        keys: The namespace.
-        agent: Whose keys they are, for an agent and a worker.
-    """
+    """Return the rules of a user of this agent, as `ACL SETUSER` takes them from Redis 7.0 on. They begin from nothing."""
     return [
         "resetkeys",
         "resetchannels",

@@ -65,11 +65,7 @@ def has_numbers(value: Any) -> bool:
 
 
 def decode(text: str | bytes) -> Any:
-    """Read strict JSON: UTF-8, no duplicate keys, no NaN.
-
-    Raises:
-        InvalidRequestError: saying what is wrong and, for a syntax error, at which position.
-    """
+    """Read strict JSON: UTF-8, no duplicate keys, no NaN."""
     try:
         raw = text.decode("utf-8") if isinstance(text, bytes) else text
         _check_bracket_depth(raw)
@@ -86,11 +82,7 @@ def decode(text: str | bytes) -> Any:
 
 
 def decode_arguments(text: str | bytes, *, where: str = "args") -> dict[str, Any]:
-    """Read the arguments of a call from a framework that sends them as JSON text.
-
-    Raises:
-        InvalidRequestError: when it is not a JSON object within the limits.
-    """
+    """Read the arguments of a call from a framework that sends them as JSON text."""
     try:
         value = decode(text)
     except InvalidRequestError as error:
@@ -100,11 +92,7 @@ def decode_arguments(text: str | bytes, *, where: str = "args") -> dict[str, Any
 
 
 def check_arguments(value: Any, *, where: str = "args") -> None:
-    """Refuse a value that is not a JSON object within the limits.
-
-    Raises:
-        InvalidRequestError: naming the path and the cure.
-    """
+    """Refuse a value that is not a JSON object within the limits."""
     if type(value) is not dict:
         raise InvalidRequestError(f"{where}: arguments must be a JSON object, not {type(value).__name__}")
     check_json(value, where=where)
@@ -117,21 +105,13 @@ def check_arguments(value: Any, *, where: str = "args") -> None:
 
 
 def check_text(text: str | None, *, where: str) -> None:
-    """Refuse a text that is not valid Unicode.
-
-    Raises:
-        InvalidRequestError: naming the place.
-    """
+    """Refuse a text that is not valid Unicode."""
     if text and (problem := _problem_of_text(text)):
         raise InvalidRequestError(f"{where}: {problem}")
 
 
 def check_json(value: Any, *, where: str, most: int = MAX_NODES) -> None:
-    """Refuse values that are not JSON, or more than this many values.
-
-    Raises:
-        InvalidRequestError: naming the path and the cure.
-    """
+    """Refuse values that are not JSON, or more than this many values."""
     if _is_sound(value, most):
         return
     for count, (path, depth, node) in enumerate(_walk(value), 1):

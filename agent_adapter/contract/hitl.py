@@ -59,14 +59,7 @@ def check_written(
 ) -> None:
     """Refuse fields that do not exist, and decisions that are none, at any depth.
 
-    Args:
-        kind: What is written.
-        given: Its fields, as they are written.
-        where: How the error names it.
-        newer: A framework may have fields that are not known here. Only those are refused that look like a known one.
-
-    Raises:
-        WrongArgumentError: naming the place, and the most similar name.
+    A `newer` framework may have fields that are not known here: of these, only those are refused that look like a known one.
     """
     known = {field.alias or name: field for name, field in kind.model_fields.items()}
     for name, value in given.items():

@@ -30,11 +30,7 @@ class Number(Decimal):
     text: str
 
     def __new__(cls, text: str) -> Self:
-        """Read the text of a JSON number.
-
-        Raises:
-            ValueError: for any other text.
-        """
+        """Read the text of a JSON number."""
         if not _JSON.fullmatch(text):
             raise ValueError(f"{text!r} is not a JSON number")
         number = super().__new__(cls, text)
@@ -58,11 +54,7 @@ class Number(Decimal):
 
 
 def read_number(text: str) -> float | Number:
-    """Read a JSON number with decimals or an exponent.
-
-    Raises:
-        InvalidRequestError: when Python and JavaScript would read it as infinite or as zero, or when it is too long.
-    """
+    """Read a JSON number with decimals or an exponent."""
     if len(text) > MAX_DIGITS:
         raise InvalidRequestError(f"a number of more than {MAX_DIGITS:,} characters; send it as a string")
     number = float(text)

@@ -74,11 +74,7 @@ def dump_outcome(outcome: Outcome) -> str:
 
 
 def load_outcome(text: str) -> Outcome:
-    """Read a stored outcome.
-
-    Raises:
-        InvalidRequestError: when the stored text is not an outcome.
-    """
+    """Read a stored outcome."""
     return to_model(Outcome.model_validate, decode(text), where="outcome")
 
 

@@ -125,11 +125,7 @@ def dump_recorded(
 
 
 def load_recorded(card: Fields, index: int) -> Recorded | None:
-    """Read the decision of one action, `None` while it is open.
-
-    Raises:
-        InvalidRequestError: when the stored text is not a decision.
-    """
+    """Read the decision of one action, `None` while it is open."""
     stored = _stored(card, index)
     return None if stored is None else to_model(Recorded.model_validate, stored, where=f"d:{index}")
 
@@ -148,21 +144,13 @@ def _stored(card: Fields, index: int) -> dict[str, Any] | None:
 
 
 def load_reported(req: Fields, index: int) -> Reported | None:
-    """Read what the agent has reported about one action, `None` if it has not.
-
-    Raises:
-        InvalidRequestError: when the stored text is not an outcome.
-    """
+    """Read what the agent has reported about one action, `None` if it has not."""
     text = req.get(f"outcome:{index}")
     return None if text is None else read_reported(text)
 
 
 def read_reported(text: str) -> Reported:
-    """Read an outcome as the store keeps it: its time in milliseconds, then the outcome.
-
-    Raises:
-        InvalidRequestError: when the stored text is not an outcome.
-    """
+    """Read an outcome as the store keeps it: its time in milliseconds, then the outcome."""
     at, _, outcome = text.partition(" ")
     return Reported(load_outcome(outcome), moment(at))
 
@@ -171,15 +159,7 @@ def read_reported(text: str) -> Reported:
 def reading(
     interrupt_id: str, malformed: type[UnreadableRecordError] = UnreadableRecordError
 ) -> Iterator[None]:
-    """Turn any error that the body raises about stored fields into one of ours.
-
-    Args:
-        interrupt_id: The record.
-        malformed: What to raise about a field that is not as it is written.
-
-    Raises:
-        UnreadableRecordError: naming the record.
-    """
+    """Turn any error that the body raises about stored fields into one of ours; `malformed` fields may have another."""
     try:
         yield
     except UnreadableRecordError:
@@ -202,11 +182,7 @@ def reading(
 
 
 def expect_written(interrupt_id: str, req: Fields) -> None:
-    """Refuse a record without the fields that `publish` writes in one command.
-
-    Raises:
-        UnreadableRecordError: naming what is missing.
-    """
+    """Refuse a record without the fields that `publish` writes in one command."""
     if missing := [name for name in ("body", "created", "deadline") if name not in req]:
         raise UnreadableRecordError(
             f"{interrupt_id} cannot be read, because its {' and '.join(missing)} "
@@ -243,9 +219,6 @@ def read_resume(
     When the deadline has passed by more than the grace, the record counts as expired even if no bot runs: nothing is
     recorded after a deadline. Times are in the store's milliseconds. `faults` says why stored decisions do not count, by
     the index of the action.
-
-    Raises:
-        DecisionNotAllowedError: when a stored decision is not about what was asked, or not of an allowed kind.
     """
     status = _status(card, deadline=deadline, now=now, grace=grace)
     if status is None:
@@ -342,11 +315,7 @@ def _place(interrupt_id: str, configs: Sequence[ReviewConfig], index: int) -> st
 
 
 def check_decision(decision: Any, config: ReviewConfig, *, where: str) -> None:
-    """Refuse a decision that the action does not allow, or an edit that changes the tool.
-
-    Raises:
-        DecisionNotAllowedError: with what was allowed.
-    """
+    """Refuse a decision that the action does not allow, or an edit that changes the tool."""
     if decision.type not in config.allowed_decisions:
         allowed = ", ".join(config.allowed_decisions)
         raise DecisionNotAllowedError(f"{where}: {decision.type} is not one of {allowed}")
@@ -359,11 +328,7 @@ def check_decision(decision: Any, config: ReviewConfig, *, where: str) -> None:
 
 
 def matching_actions(record: Interrupt, asked: Interrupt) -> list[int]:
-    """Return the index of each of our actions in the record. Each must be the same there.
-
-    Raises:
-        ConflictError: when the record asks something else.
-    """
+    """Return the index of each of our actions in the record. Each must be the same there."""
     if record.run != asked.run:
         raise ConflictError(f"{record.id} belongs to another run: look for what else writes to this Redis")
     places = {slot: index for index, slot in enumerate(slots(record.pauses))}
@@ -396,9 +361,6 @@ def check_same_words(record: Interrupt, asked: Interrupt, indices: Sequence[int]
     """Refuse a record that people were asked with in other words than ours: what `matching_actions` does not compare.
 
     How long people may take, the subagent, why it is asked again, and the trace are not compared: they may differ when a question is asked again.
-
-    Raises:
-        ConflictError: naming what is different.
     """
     # In a batch that was too large, everything is cut by the same step.
     differences = (_other_words(record, trim(asked, most), indices) for most in STEPS)

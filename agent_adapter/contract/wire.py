@@ -61,11 +61,7 @@ _T = TypeVar("_T")
 
 
 def to_model(build: Callable[[Any], _T], value: Any, *, where: str) -> _T:
-    """Validate a value with pydantic.
-
-    Raises:
-        InvalidRequestError: with the first problem as one sentence, and its path.
-    """
+    """Validate a value with pydantic."""
     try:
         return build(value)
     except ValidationError as error:
@@ -73,20 +69,12 @@ def to_model(build: Callable[[Any], _T], value: Any, *, where: str) -> _T:
 
 
 def agent_name(text: object) -> str:
-    """Check the name of an agent, and return it.
-
-    Raises:
-        InvalidRequestError: when an agent cannot have this name.
-    """
+    """Check the name of an agent, and return it."""
     return to_model(TypeAdapter(AgentName).validate_python, text, where="agent")
 
 
 def check_request(request: HITLRequest) -> None:
-    """Refuse a batch that could not be shown, stored or answered.
-
-    Raises:
-        InvalidRequestError: naming the path and the cure.
-    """
+    """Refuse a batch that could not be shown, stored or answered."""
     count = len(request.action_requests)
     if count > MAX_ACTIONS:
         raise InvalidRequestError(
@@ -119,9 +107,6 @@ def dump_interrupt(interrupt: Interrupt) -> str:
     """Return the text of an interrupt as it is stored: trimmed, with arguments in their exact bytes, and no continuation.
 
     Fields with their default are left out: the defaults belong to the schema version. Each schema is written once.
-
-    Raises:
-        InvalidRequestError: when it is over a limit.
     """
     check_request(interrupt.request)
     if len(interrupt.pauses) != len(interrupt.request.action_requests):
@@ -252,11 +237,7 @@ def _spread_schemas(value: dict[str, Any]) -> None:
 
 
 def dump_continuation(continuation: Continuation) -> str:
-    """Return the text of a continuation as it is stored.
-
-    Raises:
-        InvalidRequestError: when it is over the limit.
-    """
+    """Return the text of a continuation as it is stored."""
     value = continuation.model_dump(mode="json")
     check_json(value, where="continuation")
     text = encode(value)
@@ -270,11 +251,7 @@ def dump_continuation(continuation: Continuation) -> str:
 
 
 def load_continuation(text: str) -> Continuation:
-    """Read a stored continuation.
-
-    Raises:
-        InvalidRequestError: when it is not one, or was written by a newer, incompatible version.
-    """
+    """Read a stored continuation."""
     value = decode(text)
     format = value.get("format") if isinstance(value, dict) else None
     if not isinstance(format, int) or format > CONTINUATION_FORMAT:
@@ -286,11 +263,7 @@ def load_continuation(text: str) -> Continuation:
 
 
 def load_interrupt(text: str | bytes) -> Interrupt:
-    """Read a stored interrupt.
-
-    Raises:
-        InvalidRequestError: when it is not one, or was written by a newer, incompatible version.
-    """
+    """Read a stored interrupt."""
     # A body never changes and is read again at every wake-up. Large ones are not kept, because they would fill the memory.
     read = _read_interrupt if len(text) <= KEPT_BYTES else _read_interrupt.__wrapped__
     return read(text)
@@ -315,9 +288,5 @@ def _read_interrupt(text: str | bytes) -> Interrupt:
 
 
 def load_decision(value: Any) -> Decision:
-    """Read a decision from plain JSON values.
-
-    Raises:
-        InvalidRequestError: naming the path.
-    """
+    """Read a decision from plain JSON values."""
     return to_model(_decision.validate_python, value, where="decision")

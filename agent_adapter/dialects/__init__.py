@@ -77,9 +77,7 @@ FORMS: Mapping[str, type[WireModel]] = {
 def detect(payload: Any) -> str:
     """Name the dialect of a pause.
 
-    Raises:
-        UnknownDialectError: naming the expected keys and the keys that were found. Also for a pause with keys that its
-            framework does not write, because it is then not known how the answer is read.
+    A pause with keys that its framework does not write is an error, because it is then not known how the answer is read.
     """
     for name, dialect in RECOGNISED.items():
         if dialect.recognises(payload):
@@ -94,11 +92,7 @@ def detect(payload: Any) -> str:
 
 
 def by_name(name: str) -> Dialect:
-    """Return the dialect with this name.
-
-    Raises:
-        InvalidRequestError: listing the names of all dialects.
-    """
+    """Return the dialect with this name."""
     if name not in DIALECTS:
         raise InvalidRequestError(
             f"{name!r} is not the name of a dialect{did_you_mean(name, DIALECTS)}; the names are {', '.join(DIALECTS)}"

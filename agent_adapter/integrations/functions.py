@@ -10,7 +10,7 @@ from functools import partial, wraps
 from typing import Any, NoReturn, ParamSpec, Self, TypeAlias, TypeVar, Unpack, cast
 
 from agent_adapter.asking import Asking, check_asking
-from agent_adapter.client import ApprovalClient, expect_client
+from agent_adapter.client import ApprovalClient, answered, expect_client
 from agent_adapter.contract.hitl import (
     KNOWN_DECISIONS,
     ActionRequest,
@@ -33,7 +33,6 @@ from agent_adapter.expected import expect, kind_of
 from agent_adapter.function_schema import Inputs, Values
 from agent_adapter.gating import Gate, InterruptOnConfig
 from agent_adapter.idempotency import running
-from agent_adapter.integrations._answered import answered
 from agent_adapter.sync import SyncApprovalClient
 
 P = ParamSpec("P")
@@ -225,7 +224,6 @@ class _GatedFunction:
         request = to_request(call, self.gate)
         if request is None:
             return call.inputs.call_with(call.values)()
-        _refuse_to_block_a_loop(call.inputs.name)
         attempt = _Attempt()
         with approvals.inside(_reviewing(approvals.client, request, call, options)) as resume:
             decided = to_resume(resume, call, on_reject=self.on_reject)
@@ -374,14 +372,3 @@ def _check_options(options: Mapping[str, Any], *beside: str) -> None:
         raise InvalidRequestError(
             f"key: {options['key']!r} cannot name a call: pass a string that is not empty, or leave it out to ask anew"
         )
-
-
-def _refuse_to_block_a_loop(name: str) -> None:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return
-    raise InvalidRequestError(
-        f"{name} would block the running event loop while people decide: call it through asyncio.to_thread, or make it "
-        "asynchronous"
-    )

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias, Unpack
 
 from agent_adapter.asking import Asking, check_asking
 from agent_adapter.background import in_background
-from agent_adapter.client import ApprovalClient, expect_client
+from agent_adapter.client import ApprovalClient, answered, expect_client
 from agent_adapter.contract.arguments import decode_arguments, encode
 from agent_adapter.contract.hitl import (
     ActionRequest,
@@ -37,7 +37,6 @@ from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 from agent_adapter.extras import needs
 from agent_adapter.gating import Gate, InterruptOn, check_tools
 from agent_adapter.idempotency import running
-from agent_adapter.integrations._answered import answered
 
 try:
     from spoon_ai.agents import Command, ToolCallAgent
@@ -186,9 +185,7 @@ class HumanInTheLoopMiddleware(AgentMiddleware):  # type: ignore[misc]  # SpoonA
         agent = _agent_of(runtime)
         agent._default_timeout = self._usual_limits.pop(id(agent))
         if turn := self._turns.pop(id(agent), None):
-            ending = in_background(turn.end(), name="end of a turn")
-            self._ending.add(ending)
-            ending.add_done_callback(self._ending.discard)
+            in_background(turn.end(), name="end of a turn", among=self._ending)
 
     async def close(self) -> None:
         """Wait until the answers of runs that have ended are used up."""

@@ -75,14 +75,8 @@ def proven(interrupt: Interrupt, card: Fields, verifier: Verifier, *, body: str,
     """Give the card of a record as far as signed statements prove it.
 
     A decision that is not proven is left out, so the action counts as open. A person who can write to Redis can neither
-    end a wait nor keep a later genuine decision from being taken.
-
-    Args:
-        interrupt: What was asked.
-        card: The card as it is stored.
-        verifier: What is trusted.
-        body: The question as it is stored: every word of it has to be what people were asked.
-        now: In Unix milliseconds of this process.
+    end a wait nor keep a later genuine decision from being taken. The stored `body` has to be what people were asked, word by
+    word.
     """
     fields = {name: text for name, text in card.items() if not name.startswith(_DECIDED)}
     found: list[_Decided | None] = []
@@ -150,11 +144,7 @@ class _Own:
 
 
 def _decided(own: _Own, card: Fields, verifier: Verifier, now: int) -> _Decided:
-    """Prove the decision about one action.
-
-    Raises:
-        ReceiptError: when it is not proven.
-    """
+    """Prove the decision about one action."""
     said, faults = _read(own, _envelopes(own, card), verifier, now)
     if not said and not faults:
         raise ReceiptError(
@@ -199,11 +189,7 @@ def _envelopes(own: _Own, card: Fields) -> list[str]:
 
 
 def _said(own: _Own, text: str, verifier: Verifier, now: int) -> Said:
-    """Read a statement, and compare it with the action that this agent asked about.
-
-    Raises:
-        ReceiptError: when it is not signed by a trusted key, or is about something else.
-    """
+    """Read a statement, and compare it with the action that this agent asked about."""
     opened = verifier.ring.open_statement(text, namespace=verifier.namespace)
     statement, interrupt = opened.statement, own.interrupt
     action = statement.of(own.index)
@@ -234,11 +220,7 @@ def _said(own: _Own, text: str, verifier: Verifier, now: int) -> Said:
 
 
 def _proven_by(last: Said, all_said: Iterable[Said], own: _Own, card: Fields, verifier: Verifier) -> _Decided:
-    """Prove the decision by the statement of the person who decided, and by those that it counts.
-
-    Raises:
-        ReceiptError: when the stored decision is another one, or too few people agreed.
-    """
+    """Prove the decision by the statement of the person who decided, and by those that it counts."""
     text, action = card[own.field], last.action
     if action.stored != bytes_digest(text):
         raise ReceiptError(f"{own.place} is stored with other words than were signed", code="stored")
@@ -273,11 +255,7 @@ def _proven_by(last: Said, all_said: Iterable[Said], own: _Own, card: Fields, ve
 
 
 def _args_that_run(text: str, action: ActionStatement, own: _Own) -> str | None:
-    """Give the bytes of the arguments that may run; `None` when nothing may.
-
-    Raises:
-        ReceiptError: when the stored decision says something else than its statement.
-    """
+    """Give the bytes of the arguments that may run; `None` when nothing may."""
     try:
         stored: Any = decode(text)
         decision, by = stored["decision"], stored["decided_by"]

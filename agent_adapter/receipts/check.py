@@ -127,11 +127,7 @@ def prove(
     run: str | None = None,
     now: datetime | None = None,
 ) -> Proven:
-    """Check everything but whether the call was used before.
-
-    Raises:
-        ReceiptError: when a check fails; `code` says which.
-    """
+    """Check everything but whether the call was used before."""
     if receipt is None:
         raise ReceiptError(
             f"{tool}: there is no receipt for this call, so nobody has approved it here: run the tool through an "
@@ -255,11 +251,7 @@ def _difference_to(args: bytes | str | Mapping[str, Any]) -> Difference:
 
 @lru_cache(KEPT)
 def approved_values(text: str) -> dict[str, Any]:
-    """Read the arguments of a receipt. Do not change the values: they are kept.
-
-    Raises:
-        ReceiptError: when they are not a JSON object (`arguments`).
-    """
+    """Read the arguments of a receipt. Do not change the values: they are kept."""
     try:
         values = decode(text)
     except InvalidRequestError as error:

@@ -21,11 +21,7 @@ MOST_SIGNATURES = 8
 
 
 def load_envelope(text: str) -> "Envelope":
-    """Read an envelope. No signature is checked yet.
-
-    Raises:
-        ReceiptError: when it is too large (`size`), or not an envelope (`form`).
-    """
+    """Read an envelope. No signature is checked yet."""
     from securesystemslib.dsse import Envelope  # noqa: PLC0415  # an extra
     from securesystemslib.signer import Signature  # noqa: PLC0415  # likewise
 

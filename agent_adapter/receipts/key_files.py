@@ -5,34 +5,18 @@ import os
 import secrets
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.receipts.ring import Ring, RingKey, dump_keys, parse_keys
 
-if TYPE_CHECKING:
-    from securesystemslib.signer import CryptoSigner
-
-
-def write_private_key(path: Path, signer: "CryptoSigner") -> None:
-    """Write a private key to a new file that only its owner can read.
-
-    Raises:
-        InvalidRequestError: when the file is already there.
-    """
-    _write_secret(path, signer.private_bytes)
-
 
 def write_seal_key(path: Path) -> None:
-    """Write a key with which bots seal what they keep, to a new file that only its owner can read.
-
-    Raises:
-        InvalidRequestError: when the file is already there.
-    """
-    _write_secret(path, base64.b64encode(secrets.token_bytes(32)) + b"\n")
+    """Write a key with which bots seal what they keep."""
+    write_secret(path, base64.b64encode(secrets.token_bytes(32)) + b"\n")
 
 
-def _write_secret(path: Path, text: bytes) -> None:
+def write_secret(path: Path, text: bytes) -> None:
+    """Write a key to a new file that only its owner can read."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
@@ -44,23 +28,14 @@ def _write_secret(path: Path, text: bytes) -> None:
 
 
 def read_keys(path: Path) -> tuple[RingKey, ...]:
-    """Read the keys of a ring; none when the file is not there yet.
-
-    Raises:
-        InvalidRequestError: when the file is not a ring.
-        OSError: when it cannot be read.
-    """
+    """Read the keys of a ring; none when the file is not there yet."""
     if not path.exists():
         return ()
     return parse_keys(path.read_text(encoding="utf-8", errors="replace"), where=str(path))
 
 
 def write_keys(path: Path, keys: Iterable[RingKey]) -> None:
-    """Write a ring in one step: a reader meets the old file or the new one.
-
-    Raises:
-        InvalidRequestError: when it is not a ring that can be read; nothing was written.
-    """
+    """Write a ring in one step: a reader meets the old file or the new one."""
     text = dump_keys(keys)
     Ring.parse(text, where=str(path))
     target = path.resolve()

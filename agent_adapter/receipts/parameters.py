@@ -46,11 +46,7 @@ class Parameters:
         self._adapters: dict[str, TypeAdapter[Any] | None] = {}
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Return the value of every parameter, with defaults.
-
-        Raises:
-            TypeError: when they do not fit the signature.
-        """
+        """Return the value of every parameter, with defaults."""
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
         return dict(bound.arguments)
@@ -60,9 +56,6 @@ class Parameters:
 
         A value may be what the approved JSON becomes in the type of the parameter, such as a `datetime`. What was not
         approved must be the default, unless the framework passes it by itself.
-
-        Raises:
-            ReceiptError: when a type has changed what was approved, or left a part of it out.
         """
         if first_difference(approved, values) is None:
             return None

@@ -33,25 +33,13 @@ class Marks(Protocol):
 
 
 def sign_question(signer: "Signer", interrupt: Interrupt, body: str, *, namespace: str, at: int) -> str:
-    """Sign a question, and return the envelope.
-
-    Args:
-        signer: The key of its agent.
-        interrupt: The question.
-        body: The same as it is stored, before it is encrypted.
-        namespace: The namespace in Redis.
-        at: When it is signed, in Unix milliseconds.
-    """
+    """Sign a question and its `body`, which is stored, at this Unix millisecond; return the envelope."""
     said = _said(signer.public_key.keyid, interrupt, body, namespace) | {"at": at}
     return signed(signer, QUESTION, encode(said).encode())
 
 
 def check_question(ring: Ring, text: str, interrupt: Interrupt, body: str, *, namespace: str) -> None:
-    """Check that a key of its agent has signed this very question.
-
-    Raises:
-        ReceiptError: when it has not; `code` says which check failed.
-    """
+    """Check that a key of its agent has signed this very question."""
     envelope = load_envelope(text)
     key = ring.check(envelope, purpose="agent", type=QUESTION)
     fields, expected = _read(envelope.payload), _said(key.kid, interrupt, body, namespace)

@@ -112,11 +112,7 @@ class RingKey(WireModel):
 
     @classmethod
     def of(cls, public: bytes, purpose: Purpose, **fields: Any) -> Self:
-        """Make the entry of a public key.
-
-        Raises:
-            InvalidRequestError: naming the field.
-        """
+        """Make the entry of a public key."""
         named = {"kid": kid_of(public), "public": base64.b64encode(public).decode(), "purpose": purpose}
         return to_model(cls.model_validate, named | fields, where="key")
 
@@ -182,11 +178,7 @@ class Ring:
 
     @classmethod
     def parse(cls, text: str, *, where: str = "ring") -> Self:
-        """Read a ring from JSON.
-
-        Raises:
-            InvalidRequestError: naming the place.
-        """
+        """Read a ring from JSON."""
         return cls(parse_keys(text, where=where))
 
     @classmethod
@@ -213,11 +205,7 @@ class Ring:
 
     @classmethod
     def from_environment(cls) -> Self | None:
-        """Read the ring that `ASSENT_RING` names; `None` when it is not set.
-
-        Raises:
-            InvalidRequestError: when it is broken, or when `ASSENT_REQUIRE_SIGNED` is set and it is missing.
-        """
+        """Read the ring that `ASSENT_RING` names; `None` when it is not set."""
         path, required = os.environ.get(RING_VARIABLE), _is_on(REQUIRED_VARIABLE)
         if path:
             return cls.load(path, where=RING_VARIABLE)
@@ -272,11 +260,7 @@ class Ring:
         return keys[kid]
 
     def open_statement(self, text: str, *, namespace: str) -> Opened:
-        """Read a statement about a click that a bot of this namespace has signed. A second reading is fast.
-
-        Raises:
-            ReceiptError: when any check fails; `code` says which.
-        """
+        """Read a statement about a click that a bot of this namespace has signed. A second reading is fast."""
         self._look()
         opened = self._open(text)
         if opened.key.namespace != namespace:
@@ -389,11 +373,7 @@ def _check_times(key: RingKey, statement: Statement) -> None:
 
 
 def parse_keys(text: str, *, where: str) -> tuple[RingKey, ...]:
-    """Read the keys of a ring from JSON.
-
-    Raises:
-        InvalidRequestError: naming the place.
-    """
+    """Read the keys of a ring from JSON."""
     try:
         fields = decode(text)
     except InvalidRequestError as error:

@@ -21,11 +21,7 @@ AGENT_VARIABLE = "ASSENT_AGENT_KEY"
 
 
 def new_signer() -> "CryptoSigner":
-    """Make a new key of Ed25519.
-
-    Raises:
-        InvalidRequestError: when securesystemslib is not installed.
-    """
+    """Make a new key of Ed25519."""
     _check_installed(SIGNING_VARIABLE)
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415  # an extra
 
@@ -69,9 +65,6 @@ def signer_from_environment(variable: str) -> "CryptoSigner | None":
     """Read the private key from this variable, or from the file that the same name with `_FILE` names.
 
     Returns `None` when neither is set.
-
-    Raises:
-        InvalidRequestError: when both are set, the file cannot be read, or it is not a private key of Ed25519.
     """
     text = text_from_environment(variable)
     is_set = text.strip() or os.environ.get(f"{variable}_FILE")

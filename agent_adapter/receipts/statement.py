@@ -116,11 +116,7 @@ def dump_statement(statement: Statement) -> bytes:
 
 
 def load_statement(payload: bytes) -> Statement:
-    """Read the bytes of a statement whose signature was checked.
-
-    Raises:
-        ReceiptError: when it is of another version (`version`), or not a statement (`form`).
-    """
+    """Read the bytes of a statement whose signature was checked."""
     try:
         fields: Any = decode(payload)
         version = whole(fields["v"])

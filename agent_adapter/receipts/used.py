@@ -28,12 +28,7 @@ WAIT = 5.0
 
 
 def use(used: Used, key: str, until: datetime) -> None:
-    """Take a key.
-
-    Raises:
-        ReceiptError: when it is taken already (`used`).
-        WrongArgumentError: when the store is asynchronous.
-    """
+    """Take a key."""
     taken = used(key, until)
     if isinstance(taken, Awaitable):
         close = getattr(taken, "close", None)
@@ -46,11 +41,7 @@ def use(used: Used, key: str, until: datetime) -> None:
 
 
 def expect_free(key: str, *, is_free: bool) -> None:
-    """Refuse a key that was taken.
-
-    Raises:
-        ReceiptError: with the code `used`.
-    """
+    """Refuse a key that was taken."""
     if is_free is not True:
         raise ReceiptError(
             f"{key} was used already: an approval is for one call. If the first attempt failed, ask again",

@@ -305,11 +305,7 @@ class Claim:
 
 
 def read(answer: Answer) -> tuple[Fields, Fields, str | None, Sequence[str]]:
-    """Return what a claim has read of a record, when a bot noticed that the clock was set, and which bot was seen last.
-
-    Raises:
-        UnreadableRecordError: when it has keys of another type.
-    """
+    """Return what a claim has read of a record, when a bot noticed that the clock was set, and which bot was seen last."""
     req, card, clock, bots = answer.found[-4:]
     if req is None or card is None:
         raise UnreadableRecordError("a key of the record has another type (WRONGTYPE)")

@@ -37,11 +37,7 @@ class Address:
 
     @classmethod
     def of(cls, url: str) -> "Address":
-        """Take an address apart.
-
-        Raises:
-            ValueError: when a part is missing or wrong.
-        """
+        """Take an address apart."""
         scheme = url.partition("://")[0]
         match scheme.partition("+"):
             case ("redis" | "rediss" as server, _, "sentinel"):
@@ -90,11 +86,7 @@ def is_cluster(url: str) -> bool:
 
 
 def address_of(url: str) -> str:
-    """Return the address of a server without its password, for errors and logs.
-
-    Raises:
-        WrongArgumentError: when this is not the address of a Redis.
-    """
+    """Return the address of a server without its password, for errors and logs."""
     scheme = url.partition("://")[0]
     try:
         address = Address.of(url)

@@ -154,11 +154,8 @@ class Claims:
         except ServerUnreachableError as error:
             # The run has gone on, so its result must not be lost. Only the record of it is written later.
             logger.warning("finish.delayed", extra={"interrupt_id": interrupt_id, "reason": str(error)})
-            task = in_background(
-                self._finish_later(interrupt_id, owner, fence), name=f"finish of {interrupt_id}"
-            )
-            self._unfinished.add(task)
-            task.add_done_callback(self._unfinished.discard)
+            later = self._finish_later(interrupt_id, owner, fence)
+            in_background(later, name=f"finish of {interrupt_id}", among=self._unfinished)
 
     async def _finish_later(self, interrupt_id: str, owner: str, fence: int) -> None:
         try:
@@ -182,12 +179,7 @@ async def _once_known(claim: Callable[[], Awaitable[_T]]) -> _T:
 
 
 async def patiently(attempt: Callable[[], Awaitable[_T]], *, writes: bool = False) -> _T:
-    """Repeat a command until Redis answers.
-
-    Args:
-        attempt: The command.
-        writes: Whether to stop at once when Redis answers but accepts no writes, because somebody has to act first.
-    """
+    """Repeat a command until Redis answers. One that `writes` is given up where Redis takes no writes: somebody has to act."""
     waiting = Loop("wait", within=RETRY_EVERY)
     while True:
         try:
@@ -213,13 +205,7 @@ class Reports:
         self._sending: set[asyncio.Task[None]] = set()
 
     def send(self, key: str, outcome: Outcome, claim: str) -> None:
-        """Send an outcome and return at once. Any thread may call it.
-
-        Args:
-            key: The idempotency key of the call.
-            outcome: What became of it.
-            claim: The owner name of the claim under which it ran.
-        """
+        """Send the outcome of the call with this key, and return at once. Any thread may call it."""
         try:
             self._loop.call_soon_threadsafe(self._start, key, outcome, claim)
         except RuntimeError:
@@ -236,9 +222,7 @@ class Reports:
             await end_task(task)
 
     def _start(self, key: str, outcome: Outcome, claim: str) -> None:
-        task = in_background(self._deliver(key, outcome, claim), name=key)
-        self._sending.add(task)
-        task.add_done_callback(self._sending.discard)
+        in_background(self._deliver(key, outcome, claim), name=key, among=self._sending)
 
     async def _deliver(self, key: str, outcome: Outcome, claim: str) -> None:
         interrupt_id, _, index = key.rpartition(":")

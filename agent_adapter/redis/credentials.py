@@ -41,11 +41,7 @@ def _is_asynchronous(provider: CredentialProvider) -> bool:
 
 @cache
 def load_provider(name: str) -> CredentialProvider:
-    """Load the provider that `module:attribute` names: one object, or what a function or class of this name returns.
-
-    Raises:
-        InvalidRequestError: when there is none.
-    """
+    """Load the provider that `module:attribute` names: one object, or what a function or class of this name returns."""
     try:
         found = resolve_name(name)
         provider = found if isinstance(found, CredentialProvider) else found()

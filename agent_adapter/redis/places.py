@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from redis.asyncio import Redis
 from redis.asyncio.cluster import ClusterNode, RedisCluster
 from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import MasterNotFoundError, Sentinel
@@ -42,11 +41,7 @@ class Place:
         self._run = ""
 
     async def find(self) -> Host:
-        """Say where the server is.
-
-        Raises:
-            RedisError: when nobody knows.
-        """
+        """Say where the server is."""
         return self._host
 
     def look(self) -> None:
@@ -56,11 +51,7 @@ class Place:
         """Ask again before the next connection: the server does not answer, or says that it is not the right one any more."""
 
     def meet(self, said: Mapping[str, str]) -> None:
-        """Note which run of which server answers. Its INFO says it, where a user may ask.
-
-        Raises:
-            ConnectionError: when it is not the right server.
-        """
+        """Note which run of which server answers. Its INFO says it, where a user may ask."""
         run = said.get("run_id", "")
         if run and self._run not in {"", run}:
             # Other connections may still lead to the former one, which answers what it knew then.
@@ -170,7 +161,8 @@ class BehindSentinels(FoundPlace):
         finally:
             await _close(sentinel)
         # redis-py has put the one that answered first.
-        self._hosts = [_host_of(each) for each in sentinel.sentinels]
+        found = (each.connection_pool.connection_kwargs for each in sentinel.sentinels)
+        self._hosts = [(each["host"], each["port"]) for each in found]
         return str(host), int(port)
 
     def _sentinel(self) -> Any:
@@ -223,11 +215,6 @@ def _reason(error: Exception) -> RedisError:
     while cause := first.__cause__ or first.__context__:
         first = cause
     return first if isinstance(first, RedisError) else RedisConnectionError(str(error))
-
-
-def _host_of(redis: Redis) -> Host:
-    options = redis.connection_pool.connection_kwargs
-    return options["host"], options["port"]
 
 
 async def _close(sentinel: Any) -> None:

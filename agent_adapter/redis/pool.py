@@ -162,7 +162,7 @@ class _Patience(Retry):
             try:
                 return await do()
             except self._supported_errors as error:
-                if _was_cancelled_since(before):
+                if task and task.cancelling() > before:
                     # redis-py may turn a cancellation during a connect into a time-out.
                     raise asyncio.CancelledError from error
                 failures += 1
@@ -184,16 +184,7 @@ def open_redis(
 ) -> Redis:
     """Open the pool for commands. Commands are retried: every write through it is an idempotent script.
 
-    Args:
-        url: The address of the server, of Sentinels, or of a Cluster.
-        namespace: Whose keys it is about: in a Cluster, one server has them.
-        connections: How many there are at most.
-        retries: How often a command is repeated.
-        keeps_bytes: Whether bytes that are not UTF-8 are read as their codes. Otherwise they are an error.
-        credentials: Gives user and password in place of the address: a provider, or its name as `module:attribute`.
-
-    Raises:
-        InvalidRequestError: when there is no such provider, or the address has a user or password, too.
+    In a Cluster, one server has the keys of the namespace. Bytes that are not UTF-8 are an error, unless it `keeps_bytes`.
     """
     return _open(
         url,
@@ -295,15 +286,7 @@ def place_of(redis: Redis) -> Place:
 async def freeze_meta(redis: Redis, namespace: str, *, address: str = "", begins: bool = False) -> Keys:
     """Check the version of the data model in a namespace, and return the names of its keys.
 
-    Args:
-        redis: The client.
-        namespace: The beginning of all keys.
-        address: Where this is, for errors.
-        begins: Whether this is a bot, which writes the version if the namespace is new.
-
-    Raises:
-        ServerUnreachableError: when Redis does not answer.
-        ServerUnsuitableError: when the namespace was written with another version of the data model.
+    A bot `begins` a new namespace: it writes the version.
     """
     keys = Keys(namespace)
     with explaining(address):
@@ -335,13 +318,10 @@ async def end_task(task: asyncio.Task[Any]) -> None:
 
 
 async def _cancellations() -> int:
-    """Count how often this task was cancelled so far.
+    """Count how often this task was cancelled so far. Raise a cancellation that has not reached it yet.
 
     Ctrl-C cancels a task while it runs. Such a cancellation reaches the task where it waits next, and `asyncio.wait_for`
     of Python 3.11 would lose it there. So it is raised here.
-
-    Raises:
-        CancelledError: when this task was cancelled and has not waited since.
     """
     task = asyncio.current_task()
     if task is None:
@@ -350,9 +330,3 @@ async def _cancellations() -> int:
     if getattr(task, "_must_cancel", False):
         await asyncio.sleep(0)
     return count
-
-
-def _was_cancelled_since(count: int) -> bool:
-    """Tell whether this task was cancelled after that many times, whatever became of it."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > count

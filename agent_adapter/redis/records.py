@@ -133,11 +133,7 @@ class Record:
             ]
 
     def resume(self) -> Resume | None:
-        """Return the answer; `None` while the interrupt is open.
-
-        Raises:
-            DecisionNotAllowedError: when a stored decision is not about this interrupt, or of a kind that is not allowed.
-        """
+        """Return the answer; `None` while the interrupt is open."""
         # The bot's deadline replaces our own: a policy may set an earlier one, and people may extend it.
         with reading(self.interrupt.id):
             resume = read_resume(

@@ -304,11 +304,7 @@ class Replies(Waits):
             )
 
     async def _attend(self, ids: Sequence[str]) -> int:
-        """Say that this process lives, and wake the waits for records that have ended.
-
-        Returns:
-            Milliseconds since a bot was last seen, or -1.
-        """
+        """Say that this process lives, wake the waits for records that have ended, and return how long no bot was seen."""
         names = self._keys.of(self._process)
         stream, inbox = names["replies"], names["inbox"]
         looks: list[Words] = [(WHATEVER, "EXISTS", key) for key in (stream, inbox)]

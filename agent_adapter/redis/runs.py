@@ -84,12 +84,7 @@ class Journal:
         return self[name]
 
     async def set_aside(self, why: str, tools: Collection[str]) -> CutOffError:
-        """Note that no worker resumes this run by itself, and return the error to raise.
-
-        Args:
-            why: What happened, for example "a worker died".
-            tools: The approved tools that may have taken effect.
-        """
+        """Note why no worker resumes this run by itself, and which tools may have taken effect; return the error to raise."""
         sentence = (
             f"{why} when {', '.join(tools)} may have run: look whether it had its effect, then let it run again with "
             f"--again {self.interrupt_id}"
@@ -154,11 +149,7 @@ class Runs:
             raise UnreadableContinuationError(str(error)) from error
 
     async def lease(self, needs: Sequence[str], *, limit: int, lease: int) -> tuple[list[OwedRun], set[str]]:
-        """Take up to `limit` due runs that have one of these needs, for `lease` milliseconds.
-
-        Returns:
-            The runs that were taken, and the needs of other runs that are due.
-        """
+        """Take up to `limit` due runs that have one of these needs, for `lease` milliseconds; return the needs of others, too."""
         taken: list[OwedRun] = []
         missing: set[str] = set()
         passed, due = 0, [("", "")] * LOOKED_AT
@@ -214,12 +205,7 @@ class Runs:
         await self._run(interrupt_id, Change([(ANYTHING, "ZSCORE", unresumed, interrupt_id)], drop))
 
     async def journal(self, interrupt_id: str, *, body: str = "") -> Journal:
-        """Read the notes about a run.
-
-        Args:
-            interrupt_id: The id of its question.
-            body: The question as it was read: its continuation is bound to it.
-        """
+        """Read the notes about a run. Its continuation is bound to the `body` of its question, as it was read."""
         run = self._keys.run(interrupt_id)
         _, notes, _ = await self._scripts("read", self._keys.of(interrupt_id), card=run)
         return Journal(interrupt_id, fields_of(notes), self, body)

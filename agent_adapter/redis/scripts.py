@@ -54,16 +54,9 @@ class Script:
         more: Iterable[Sent] = (),
         more_keys: Iterable[str] = (),
     ) -> tuple[list[str], list[Sent]]:
-        """Put keys and arguments into the script's order. An argument that is `None` is written as `""`.
+        """Put keys and arguments into the script's order: those of `given`, else of `names`; `more` come after them.
 
-        Args:
-            names: Keys and arguments that `given` does not have.
-            given: Keys and arguments by name. A key that is `None` is left out.
-            more: Arguments after the named ones.
-            more_keys: Keys after the named ones.
-
-        Raises:
-            TypeError: when the script has no key or argument of such a name.
+        A key that is `None` is left out, an argument that is `None` is written as `""`.
         """
         if not given.keys() <= self._names:
             raise TypeError(f"{self.verb} takes {self.keys} and {self.args}, not {[*given]}")
@@ -111,13 +104,9 @@ class Private(str):
     words: int
 
     def __new__(cls, text: str, field: str, *, record: str = "", words: int = 0) -> Self:
-        """Mark a text.
+        """Mark a text that is kept in this field, of this record if it is not the script's own.
 
-        Args:
-            text: The text.
-            field: The field that the script keeps it in.
-            record: The record that the script keeps it in, if it is not the one that the script is about.
-            words: How many words at its beginning stay as they are, because scripts read them.
+        So many words at its beginning stay as they are, because scripts read them.
         """
         made = super().__new__(cls, text)
         made.field, made.record, made.words = field, record, words
@@ -128,9 +117,6 @@ def opened(cipher: Cipher, record: str, fields: Mapping[str, str]) -> dict[str, 
     """Decrypt a hash of a record.
 
     A text that is not encrypted is read as well: it is from before there was a key.
-
-    Raises:
-        LockedRecordError: as `Cipher.open`.
     """
     return {
         name: _opened(cipher, record, name, text) if MARK in text else text for name, text in fields.items()
@@ -195,13 +181,7 @@ class Scripts:
         /,
         **given: Value,
     ) -> Any:
-        """Run one script and return its answer. Arguments are as in `Script.call`.
-
-        Raises:
-            ServerUnreachableError: after the retries of the pool.
-            ServerRefusesError: when somebody has to change something first.
-            UnreadableRecordError: when the answer is not UTF-8 text.
-        """
+        """Run one script and return its answer. Arguments are as in `Script.call`."""
         script = self._scripts[verb]
         keys, values = script.call(names, given, more, more_keys)
         if self._encrypts:
@@ -238,13 +218,7 @@ class Scripts:
 
 
 async def answered(call: Awaitable[_T], redis: Redis, address: str) -> _T:
-    """Await the answer to a command.
-
-    Raises:
-        ServerUnreachableError: when Redis does not answer.
-        ServerRefusesError: when somebody has to change something first.
-        ServerFailedError: when only this command fails.
-    """
+    """Await the answer to a command."""
     try:
         return await call
     except (RedisError, OSError) as error:
@@ -257,11 +231,7 @@ async def answered(call: Awaitable[_T], redis: Redis, address: str) -> _T:
 async def read_hashes(
     scripts: Scripts, keys: Keys, interrupt_id: str
 ) -> tuple[dict[str, str], dict[str, str], int]:
-    """Read both halves of a record and the server's milliseconds, at one moment.
-
-    Raises:
-        ServerUnreachableError: when Redis does not answer.
-    """
+    """Read both halves of a record and the server's milliseconds, at one moment."""
     # One script costs half as much as a transaction of three commands.
     req, card, now = await scripts("read", keys.of(interrupt_id))
     return fields_of(req), fields_of(card), now

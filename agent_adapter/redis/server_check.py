@@ -179,13 +179,7 @@ def code_of(error: BaseException | None) -> str:
 
 
 async def check_server(redis: Redis, address: str) -> list[str]:
-    """Refuse a Redis that cannot keep approvals; return warnings about a Redis that may lose them.
-
-    Raises:
-        ServerUnreachableError: when it does not answer.
-        ServerUnsuitableError: when it is too old, evicts keys, or is a replica or a Sentinel, or
-            is in a cluster and its address is not one of a cluster.
-    """
+    """Refuse a Redis that cannot keep approvals; return warnings about a Redis that may lose them."""
     with explaining(address):
         info = await read_info(redis)
     return [*judge_server(info, address), *unsaid(info, address)]
@@ -203,12 +197,7 @@ async def read_info(redis: Redis, *sections: str) -> dict[str, Any]:
 
 
 def judge_server(info: dict[str, Any], address: str) -> list[str]:
-    """Refuse an unsuitable server by its INFO; return warnings about one that may lose approvals.
-
-    Raises:
-        ServerUnsuitableError: when it is too old, evicts keys, or is a replica or a Sentinel, or
-            is in a cluster and its address is not one of a cluster.
-    """
+    """Refuse an unsuitable server by its INFO; return warnings about one that may lose approvals."""
     if refusal := _refusal(info, address):
         raise ServerUnsuitableError(f"Redis at {address} {refusal}")
     warnings = []

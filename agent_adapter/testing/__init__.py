@@ -11,28 +11,18 @@ async def test_agent_keeps_the_file_when_told_so():
     assert "keep" in result["messages"][-1].text
 """
 
-from agent_adapter.testing.memory import POLICY, REVIEWER, InMemoryApprovalClient
-from agent_adapter.testing.reviewers import (
-    Answer,
-    Reviewer,
-    ScriptedReviewer,
-    UnexpectedActionError,
-    approve,
-    edit,
-    reject,
-    respond,
+from agent_adapter.testing.memory import (
+    POLICY as POLICY,
+    REVIEWER as REVIEWER,
+    InMemoryApprovalClient as InMemoryApprovalClient,
 )
-
-__all__ = [
-    "POLICY",
-    "REVIEWER",
-    "Answer",
-    "InMemoryApprovalClient",
-    "Reviewer",
-    "ScriptedReviewer",
-    "UnexpectedActionError",
-    "approve",
-    "edit",
-    "reject",
-    "respond",
-]
+from agent_adapter.testing.reviewers import (
+    Answer as Answer,
+    Reviewer as Reviewer,
+    ScriptedReviewer as ScriptedReviewer,
+    UnexpectedActionError as UnexpectedActionError,
+    approve as approve,
+    edit as edit,
+    reject as reject,
+    respond as respond,
+)

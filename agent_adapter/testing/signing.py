@@ -29,11 +29,7 @@ USE_WITHIN = timedelta(days=1)
 
 
 class Signing:
-    """Signs answers as a bot does, with a key that is made on the spot.
-
-    Raises:
-        InvalidRequestError: when securesystemslib is not installed.
-    """
+    """Signs answers as a bot does, with a key that is made on the spot."""
 
     def __init__(self) -> None:
         self._signer = new_signer()

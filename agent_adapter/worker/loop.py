@@ -100,11 +100,7 @@ class Turn:
         }
 
     async def answer_to(self, own: Interrupt) -> DecidedResume:
-        """Return the decisions in the order of what this agent would ask.
-
-        Raises:
-            RefusedAnswerError: when an edit does not fit. People are then asked again.
-        """
+        """Return the decisions in the order of what this agent would ask. Where an edit does not fit, people are asked again."""
         resume = in_order(self.resume, matching_actions(self.interrupt, own))
         if problem := await why_refused(resume, own, self.interrupt):
             raise await self.approvals.refuse_answer(self.resume, problem)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from agent_adapter.errors import InvalidRequestError
-from agent_adapter.receipts.key_files import read_keys, write_keys, write_private_key, write_seal_key
+from agent_adapter.receipts.key_files import read_keys, write_keys, write_seal_key, write_secret
 from agent_adapter.receipts.ring import RingKey
 from agent_adapter.receipts.signer import CREATE, new_signer, public_of
 from bot.cli.exits import plain_errors
@@ -65,7 +65,7 @@ def create(
             not_before=datetime.now(UTC).replace(microsecond=0),
         )
         keys = read_keys(path)
-        write_private_key(key_file, signer)
+        write_secret(key_file, signer.private_bytes)
         write_keys(path, [*keys, key])
         typer.echo(f"made the key {key.kid} for {key.purpose}; its public key is in {path}")
         if purpose == "receipts" and not is_given("ASSENT_SEAL_KEY"):
@@ -104,7 +104,7 @@ def rotate(
         bound = old.model_dump(include={"namespace", "team", "agent"})
         key = RingKey.of(public_of(signer), old.purpose, **bound, not_before=now)
         ended = old.model_copy(update={"not_after": end})
-        write_private_key(key_file, signer)
+        write_secret(key_file, signer.private_bytes)
         write_keys(path, [*(ended if each is old else each for each in keys), key])
         typer.echo(f"made the key {key.kid}; the key {kid} signs until {end:%Y-%m-%d %H:%M} UTC")
 

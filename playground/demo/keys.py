@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_adapter.receipts.key_files import read_keys, write_keys, write_private_key, write_seal_key
+from agent_adapter.receipts.key_files import read_keys, write_keys, write_seal_key, write_secret
 from agent_adapter.receipts.ring import Ring, RingKey
 from agent_adapter.receipts.signer import new_signer, public_of
 
@@ -40,7 +40,7 @@ def make_signing(
     A second call with another name adds a second key to the same ring.
     """
     signer, key_path, ring_path = new_signer(), folder / name, folder / "ring.json"
-    write_private_key(key_path, signer)
+    write_secret(key_path, signer.private_bytes)
     key = RingKey.of(public_of(signer), "receipts", namespace=namespace, team=team)
     write_keys(ring_path, [*read_keys(ring_path), key])
     seal_path = folder / "seal-key"

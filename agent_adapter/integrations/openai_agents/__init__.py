@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Unpack
 
 from agent_adapter.asking import Asking, check_asking
-from agent_adapter.client import ApprovalClient, expect_client
+from agent_adapter.client import ApprovalClient, answered, expect_client
 from agent_adapter.contract.wire import MAX_ACTIONS
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.expected import expect
 from agent_adapter.extras import needs
-from agent_adapter.integrations._answered import answered
 
 try:
     from agents import (
@@ -25,21 +24,13 @@ try:
 except ImportError as error:
     raise ImportError(needs("OpenAI Agents support", "openai-agents", error)) from error
 
-from agent_adapter.integrations.openai_agents.calls import to_request, to_resume
-from agent_adapter.integrations.openai_agents.paused import PausedRun, Result, check_run
+from agent_adapter.integrations.openai_agents.calls import to_request as to_request, to_resume as to_resume
+from agent_adapter.integrations.openai_agents.paused import PausedRun as PausedRun, Result, check_run
 from agent_adapter.integrations.openai_agents.servers import check_servers
-from agent_adapter.integrations.openai_agents.tools import EditableMCPAgent, editable
-
-__all__ = [
-    "EditableMCPAgent",
-    "PausedRun",
-    "RunStream",
-    "editable",
-    "run",
-    "stream",
-    "to_request",
-    "to_resume",
-]
+from agent_adapter.integrations.openai_agents.tools import (
+    EditableMCPAgent as EditableMCPAgent,
+    editable as editable,
+)
 
 
 async def run(
