@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, replace
 
 from agent_adapter.errors import ServerUnreachableError
+from agent_adapter.tracing import span_within
 from bot.domain.approval import Approval
 from bot.domain.errors import (
     BotError,
@@ -25,7 +26,6 @@ from bot.rendering.card.card import Part, render_message
 from bot.runtime.health import PLACE, Health
 from bot.runtime.metrics import TIME_TO_CARD, exemplar_of
 from bot.runtime.tasks import Tasks
-from bot.runtime.tracing import span_about
 from bot.slack.client import SlackClient
 from bot.slack.pacing import Pacing
 from bot.store.messages import PartLease
@@ -85,7 +85,9 @@ class SlackCall:
     async def make(self) -> int | None:
         """Post or update."""
         name = "assent.update_card" if self.shown else "assent.post_card"
-        with span_about(self.state, name, part=str(self.part.id)) as span:
+        with span_within(
+            name, self.state.trace, interrupt_id=self.state.id, agent=self.state.agent, part=str(self.part.id)
+        ) as span:
             again_in = await self._make()
             span.note(again_in=again_in)
             return again_in

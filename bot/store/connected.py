@@ -85,6 +85,8 @@ class Connected:
             redis, keys, "bot.store.lua", address=address, cipher=cipher, pipelined=pipelined(redis)
         )
         self.durability = durability
+        self._extra = durability.extra
+        """Seconds that a write may take longer where it has to be confirmed."""
         self.confirming = Confirming(redis, keys, durability)
         is_local = durability.mode == "local"
         self.durable = self.scripts if is_local else self.scripts.written_by(self.confirming.write)
@@ -116,7 +118,7 @@ class Connected:
         if self.durability.mode != "local":
             await self._in_time(
                 self._guarded(self.confirming.ask()),
-                WITHIN + self.durability.extra,
+                WITHIN + self._extra,
             )
 
     async def _swap(
@@ -211,7 +213,7 @@ class Connected:
         }
         writing = scripts("commit", self._of(interrupt_id), self._words(interrupt_id, change), **given)
         record: Record | None = (
-            await self._in_time(writing, within + self.durability.extra) if is_told else await writing
+            await self._in_time(writing, within + self._extra) if is_told else await writing
         )
         return record
 
