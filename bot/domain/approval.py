@@ -1,10 +1,11 @@
 """The record as the bot sees it: frozen, read once, with the views that drawing and deciding need."""
 
 from base64 import urlsafe_b64encode
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from functools import wraps
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from agent_adapter.contract.arguments import digest
 from agent_adapter.contract.identity import action_fingerprints, slots
@@ -23,6 +24,11 @@ from bot.domain.votes import Proposal, Vote, Written
 from bot.sentences.words import Deadline
 
 CardStatus = Literal["new", "pending", "decided", "expired", "withdrawn", "refused"]
+
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_OfRecord = Callable[Concatenate["Approval", _P], _T]
 
 
 CLAIMED = "claimed"
@@ -122,6 +128,21 @@ class Published:
         return Approval(**{**known, "status": "pending"}, admission=admission, recorded=nothing)
 
 
+def once_read(compute: _OfRecord[_P, _T]) -> _OfRecord[_P, _T]:
+    """Compute something once from a record as it was read. A copy with changes computes it anew."""
+
+    @wraps(compute)
+    def found(state: "Approval", /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        # Not a field, which a copy would have. Not a `cached_property` either: on Python 3.11 that has one lock for all
+        # records, so one that a thread reads would block all.
+        kept, name = state.__dict__.setdefault("_once_read", {}), (compute, args, *kwargs.items())
+        if name not in kept:
+            kept[name] = compute(state, *args, **kwargs)
+        return kept[name]  # type: ignore[no-any-return]
+
+    return found
+
+
 @dataclass(frozen=True, kw_only=True)
 class Approval(Published):
     """A record that was admitted: people are asked, and the terms of their decisions are fixed."""
@@ -170,7 +191,6 @@ class Approval(Published):
 
     @property
     def actions(self) -> tuple[Action, ...]:
-        # Not a `cached_property`: on Python 3.11 that has one lock for all records, so one that a thread reads would block all.
         found: tuple[Action, ...] | None = self.__dict__.get("_actions")
         if found is None:
             found = self.__dict__["_actions"] = self._read_actions()
