@@ -95,10 +95,7 @@ class Admissions:
         return await self._admit(state, admission)
 
     def _is_verified(self, state: Published) -> bool:
-        """Whether a key of its agent has signed the question, or a key of the HTTP API has asked it.
-
-        A bot without a ring cannot tell.
-        """
+        """Whether a key of its agent has signed the question, or a key of the HTTP API has asked it. Without a ring, nobody knows."""
         signing = self.store.signing
         if signing is None or not state.signature:
             return False

@@ -152,10 +152,7 @@ class SlackCall:
         return None
 
     async def _as_posted(self) -> Part:
-        """Give the message without mentions of people who gave a standing approval and were called about it within an hour.
-
-        An edit, which notifies nobody, may mention them.
-        """
+        """Give the message without mentions of people who gave a standing approval and were called about it within an hour."""
         state, id = self.state, self.part.id
         names = used_in(state, id)
         quiet = {name for name in names if id.kind == "card" or not await self.line.pacing.may_call(name)}
@@ -311,10 +308,7 @@ class SlackCall:
         return None
 
     async def _on_deleted(self) -> int | None:
-        """Have a deleted message of an open request posted again: a card together with all its parts.
-
-        The parts are deleted in Slack before the record forgets them. Otherwise nothing would ever remove them.
-        """
+        """Have a deleted message of an open request posted again: a card together with all its parts."""
         if len(self.state.gone) >= DELETED_AT_MOST:
             await self.give_back()
             reason = f"its messages in {self.part.channel} were deleted {len(self.state.gone)} times: find out who deletes them, or ask elsewhere"

@@ -22,7 +22,7 @@ from bot.domain.errors import StoreUnavailableError
 from bot.domain.seal import Seal
 from bot.domain.transitions import Change, Entry, Line, Stamp, Text
 from bot.runtime.bot_keys import BotKeys
-from bot.runtime.lateness import blaming
+from bot.runtime.offload import blaming
 from bot.store.durability import LOCAL, Confirming, Durability
 from bot.store.sealed import is_fact, sealed_deadline, sealed_fact
 
@@ -130,15 +130,7 @@ class Connected:
         looks: Sequence[Words] = (),
         kept: int | None = None,
     ) -> Answer:
-        """Change fields of a hash, if those that were read still say the same. An empty text stands for a field that is missing.
-
-        Args:
-            key: The hash.
-            read: The fields that were read.
-            fields: What is written.
-            looks: What else has to be so.
-            kept: Milliseconds for which the hash is kept from now on.
-        """
+        """Change fields of a hash if those that were read still say the same, and `looks` hold. An empty text is a missing field."""
         gone = [name for name, text in fields.items() if text == ""]
         commands: list[Words] = written(key, {name: text for name, text in fields.items() if text != ""})
         commands += [("HDEL", key, *gone)] if gone else []

@@ -238,10 +238,7 @@ class Decisions:
         standing: StandingTerms | None = None,
         refused: Mapping[int, str] = NOTHING,
     ) -> Answer:
-        """Record ballots of one person who may cast them, and give the answer.
-
-        `refused` says why they may not decide other actions.
-        """
+        """Record ballots of one person who may cast them. `refused` says why they may not decide other actions."""
         if self.store.seal and datetime.now(UTC) > state.deadline + CLOCKS_DIFFER:
             # Redis would take it if somebody wrote a later deadline there. What was read may be from before an extension.
             return Answer(False, " ".join(in_answer.already_ended(index, "expired") for index in ballots))
@@ -351,10 +348,7 @@ class Decisions:
     async def _commit(
         self, state: Approval, given: Cast, until: float
     ) -> tuple[dict[int, Outcome], frozenset[str]]:
-        """Record ballots of one person.
-
-        Also give the other people whose votes were removed. What somebody else changes meanwhile is judged again.
-        """
+        """Record ballots of one person, and give the other people whose votes were removed, as the newest record has it."""
         at = datetime.now(UTC)
         judged = await self._judged(state, given, until)
         outcomes, change = cast(state, judged)
