@@ -5,7 +5,7 @@ request it is, how many calls it has, how long something took and how it ended: 
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TypeAlias
 
 from agent_adapter.contract.trace import TRACEPARENT, TraceContext
@@ -68,6 +68,11 @@ def span(name: str, of: TraceContext | None, **said: Value | None) -> Iterator[S
         # Not `detach`, which logs an error where a synchronous client leaves in another task than it entered.
         contexts.attach(here)
         started.end()
+
+
+def span_within(name: str, of: TraceContext | None, **said: Value | None) -> AbstractContextManager[Span]:
+    """Make a span of the body in this trace; none where there is no trace."""
+    return nullcontext(NOTHING) if of is None else span(name, of, **said)
 
 
 @contextmanager

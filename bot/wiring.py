@@ -20,8 +20,7 @@ from bot.api.keys import KeyRing
 from bot.api.rates import Rates
 from bot.api.routes import ApiSpace, build_api
 from bot.domain.errors import SettingsError
-from bot.http.application import build_site
-from bot.http.server import HttpServer
+from bot.http.application import HttpServer, build_site
 from bot.jobs.admit import Admissions
 from bot.jobs.audit_mover import EVERY as AUDIT_EVERY
 from bot.jobs.audit_mover import MOST_BYTES, AuditMover, posting_to

@@ -3,19 +3,30 @@
 What is computed from a call is kept with it: a card is drawn again and again, and most of it stays the same.
 """
 
-from collections.abc import Callable, Collection
+import re
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import ActionRequest, Decision, EditDecision, RespondDecision, ReviewConfig
+from agent_adapter.contract.numbers import Number
 from agent_adapter.contract.record import Recorded
 from bot.domain.admission import Terms
-from bot.domain.care import ToType, to_type
 from bot.domain.masking import hide, named_in, scrub
 from bot.domain.standing import StandingLimits
 from bot.domain.subject import Facts, facts_of
 from bot.domain.votes import Proposal, Vote, Written, kind_of, position_of
+from bot.text.literal import clip, one_line
+
+LONGEST = 24
+_TEXT = re.compile(r"(?=.{3,24}\Z)[!-_a-~]( ?[!-_a-~])+")
+"""3 to 24 printable ASCII characters. Spaces at an end or in a row would be lost, other letters may look alike, and a
+backtick would end the code in which a card shows it."""
+_NUMBER = re.compile(r"-?([0-9]+|[0-9]{1,3}(,[0-9]{3})+)(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?")
+_LONGEST_NAME = 60
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -44,6 +55,36 @@ def once_as_asked(compute: _OfAction[_P, _T]) -> _OfAction[_P, _T]:
         return (keeping if action.after is action else compute)(action, *args, **kwargs)
 
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class ToType:
+    """What a person types to approve a call of high risk."""
+
+    text: str
+    """As the form shows it."""
+    name: str = ""
+    """The argument that has this value; empty for the name of the tool."""
+    is_number: bool = False
+
+    def is_typed(self, text: str) -> bool:
+        """Whether this is it: a text exactly, a number with as many decimals and separators as somebody likes."""
+        if self.is_number and _NUMBER.fullmatch(text):
+            return Decimal(text.replace(",", "")) == Decimal(self.text)
+        return bool(text) and text == self.text
+
+
+def to_type(tool: str, values: Iterable[tuple[str, Any]]) -> ToType:
+    """Choose what is typed: the first of these named values that can be typed, the best first, else the name of the tool."""
+    found = (_value(name, value) for name, value in values)
+    return next(filter(None, found), ToType(clip(one_line(tool), _LONGEST_NAME).replace("`", "'").strip()))
+
+
+def _value(name: str, value: Any) -> ToType | None:
+    if type(value) in {int, float, Number}:
+        drawn = encode(value)
+        return ToType(drawn, name, is_number=True) if len(drawn) <= LONGEST else None
+    return ToType(value, name) if isinstance(value, str) and _TEXT.fullmatch(value) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,8 +97,9 @@ class Facts:
 
     def needs_no_name(self, fact: Fact) -> bool:
         """Whether a number can stand without its name: it is called an amount, and the call has no other number."""
-        is_only = sum(each.number is not None for each in self.shown) == 1 and fact == self.amount
-        return is_only and fact.kind is Kind.MONEY and fact.path[-1] == "amount"
+        if fact.kind is not Kind.MONEY or fact.path[-1] != "amount":
+            return False
+        return sum(each.number is not None for each in self.shown) == 1 and fact == self.amount
 
     def leading(self, headline: Sequence[str]) -> list[Fact]:
         """Give what a subject names: what this headline of an agent names, or the first three, and in any case `first`."""

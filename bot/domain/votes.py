@@ -21,7 +21,7 @@ class Press:
     message: str = ""
     """Channel and ts of the message that was pressed; empty for a form."""
     question: str = ""
-    """What the button or form asked, by `bot.domain.question`; empty where it carries none."""
+    """What the button or form asked, by `bot.domain.approval`; empty where it carries none."""
 
 
 UNNAMED = Press()

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from agent_adapter.errors import ReceiptError
 from agent_adapter.receipts.question import check_question
+from agent_adapter.tracing import span_within
 from bot.domain.admission import Admission, Place, Told
 from bot.domain.admit import Refusal, admit
 from bot.domain.approval import Approval, Published
@@ -17,7 +18,6 @@ from bot.jobs.slack_trouble import SlackTrouble
 from bot.rendering.card.layout import lay_out
 from bot.runtime.health import PLACE
 from bot.runtime.offload import offload
-from bot.runtime.tracing import span_about
 from bot.slack.client import SlackClient
 from bot.slack.directory import Directory
 from bot.slack.manifest import DIRECT_SCOPES
@@ -47,7 +47,13 @@ class Admissions:
         Raises:
             SlackError: when Slack does not say now whether it can be asked there.
         """
-        with span_about(state, "assent.admit", actions=len(state.interrupt.request.action_requests)) as span:
+        with span_within(
+            "assent.admit",
+            state.trace,
+            interrupt_id=state.id,
+            agent=state.agent,
+            actions=len(state.interrupt.request.action_requests),
+        ) as span:
             admitted = await self._on_published(state)
             span.note(outcome=admitted.status if admitted else "refused")
             return admitted
@@ -89,10 +95,7 @@ class Admissions:
         return await self._admit(state, admission)
 
     def _is_verified(self, state: Published) -> bool:
-        """Whether a key of its agent has signed the question, or a key of the HTTP API has asked it.
-
-        A bot without a ring cannot tell.
-        """
+        """Whether a key of its agent has signed the question, or a key of the HTTP API has asked it. Without a ring, nobody knows."""
         signing = self.store.signing
         if signing is None or not state.signature:
             return False

@@ -20,7 +20,7 @@ from agent_adapter.redis.server_check import (
 from bot.jobs.redis_restore import RestoreGuard
 from bot.runtime.health import NOT_YET, Health
 from bot.runtime.host_clock import Look, apart
-from bot.runtime.lateness import blaming
+from bot.runtime.offload import blaming
 from bot.slack.client import SlackClient
 from bot.store.durability import missing_on
 from bot.store.records import ApprovalStore

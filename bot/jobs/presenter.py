@@ -100,10 +100,7 @@ class Presenter:
         return None
 
     async def _ready(self, interrupt_id: str) -> Published | None:
-        """Give a record that can be drawn, admitted or ended, or a new one that has to wait.
-
-        `None` when there is nothing to draw now.
-        """
+        """Give a record that can be drawn, admitted or ended, or a new one that has to wait; `None` to draw nothing now."""
         state = await self.store.load(interrupt_id)
         if state is None:
             return None
@@ -119,11 +116,7 @@ class Presenter:
         return state
 
     async def _draw(self, state: Approval, part: Part, pictures: Pictures) -> Approval | int | None:
-        """Draw one message.
-
-        Returns:
-            When Slack shows it, the record that says so, or `None`: it is read again. Else the milliseconds until the next attempt.
-        """
+        """Draw one message. Gives the record that says that Slack shows it, `None` to read it again, or the milliseconds until the next try."""
         line = self.line
         if fault := line.health.slack_fault:
             if fault == NOT_YET:

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, replace
 
 from agent_adapter.errors import ServerUnreachableError
+from agent_adapter.tracing import span_within
 from bot.domain.approval import Approval
 from bot.domain.errors import (
     BotError,
@@ -25,7 +26,6 @@ from bot.rendering.card.card import Part, render_message
 from bot.runtime.health import PLACE, Health
 from bot.runtime.metrics import TIME_TO_CARD, exemplar_of
 from bot.runtime.tasks import Tasks
-from bot.runtime.tracing import span_about
 from bot.slack.client import SlackClient
 from bot.slack.pacing import Pacing
 from bot.store.messages import PartLease
@@ -85,7 +85,9 @@ class SlackCall:
     async def make(self) -> int | None:
         """Post or update."""
         name = "assent.update_card" if self.shown else "assent.post_card"
-        with span_about(self.state, name, part=str(self.part.id)) as span:
+        with span_within(
+            name, self.state.trace, interrupt_id=self.state.id, agent=self.state.agent, part=str(self.part.id)
+        ) as span:
             again_in = await self._make()
             span.note(again_in=again_in)
             return again_in
@@ -150,10 +152,7 @@ class SlackCall:
         return None
 
     async def _as_posted(self) -> Part:
-        """Give the message without mentions of people who gave a standing approval and were called about it within an hour.
-
-        An edit, which notifies nobody, may mention them.
-        """
+        """Give the message without mentions of people who gave a standing approval and were called about it within an hour."""
         state, id = self.state, self.part.id
         names = used_in(state, id)
         quiet = {name for name in names if id.kind == "card" or not await self.line.pacing.may_call(name)}
@@ -309,10 +308,7 @@ class SlackCall:
         return None
 
     async def _on_deleted(self) -> int | None:
-        """Have a deleted message of an open request posted again: a card together with all its parts.
-
-        The parts are deleted in Slack before the record forgets them. Otherwise nothing would ever remove them.
-        """
+        """Have a deleted message of an open request posted again: a card together with all its parts."""
         if len(self.state.gone) >= DELETED_AT_MOST:
             await self.give_back()
             reason = f"its messages in {self.part.channel} were deleted {len(self.state.gone)} times: find out who deletes them, or ask elsewhere"

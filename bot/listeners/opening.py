@@ -145,10 +145,7 @@ async def may_review(services: Services, state: Approval, click: Click, _: str) 
 
 
 def _reviewed_calls(state: Approval, click: Click) -> tuple[int, ...]:
-    """Give the calls that a review leads through: the open ones of a row, of a message, or above parts of the whole place.
-
-    When none is open any more, it shows all of them.
-    """
+    """Give the open calls of a row, a message, or above parts of the whole place, for a review; all of them when none is open."""
     listed = tuple(index for index in sorted(click.named) if index < len(state.actions))
     here = listed or state.calls_on(click.part) or state.posted_calls(click.number)
     return tuple(index for index in here if state.is_open_at(index)) or here

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
-from bot.domain.approval import Approval
+from bot.domain.approval import Approval, question
 from bot.domain.ids import MessageId, parse_action_id, parse_button_value, parse_choice_value
-from bot.domain.question import question
 from bot.domain.votes import Press
 from bot.rendering.buttons import READ, REVIEW, Scope
 from bot.rendering.modal.view import HOME, ViewMeta, question_in

@@ -35,10 +35,7 @@ def problems_of(rules: Sequence[Rule], default: Rule) -> Iterator[Problem]:
 
 
 def _covered(rules: Sequence[Rule]) -> Iterator[tuple[Rule, Rule]]:
-    """Give the rules that are never reached, each with the first that matches all that it matches.
-
-    A glob covers only names that begin with what is before its first wildcard, so few rules have to be compared.
-    """
+    """Give the rules that are never reached, each with the first that matches all that it matches."""
     before = defaultdict[tuple[str, str, str], list[tuple[int, Rule]]](list)
     for number, rule in enumerate(rules):
         match = rule.match

@@ -1,7 +1,7 @@
 """The buttons: what each is about, what it says, and when a card offers it.
 
 For example `REJECT` is about one action, says "Reject" in red, and appears where the agent accepts a rejection.
-`bot/listeners/table.py` says what a click on it does.
+`bot/listeners/actions.py` says what a click on it does.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from bot.domain.action import Action
-from bot.domain.approval import Approval
+from bot.domain.approval import Approval, question
 from bot.domain.ids import action_id, button_value
 from bot.domain.options import only_options
-from bot.domain.question import question
 from bot.rendering.blocks import Block, actions, context, menu
 from bot.rendering.blocks import button as block_button
 from bot.rendering.calls import asks_first, description_is_cut, options_in_sight, run_question, safe_name

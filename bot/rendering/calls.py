@@ -96,10 +96,7 @@ def headline_first(args: dict[str, Any], headline: Sequence[str]) -> dict[str, A
 
 
 def _arguments_blocks(at: str, action: Action, held: frozenset[str]) -> list[Block]:
-    """Draw arguments: those that the title holds whole are left out, and a question is drawn as text.
-
-    Where that takes too much room, all of them are in one box.
-    """
+    """Draw arguments without those that the title holds whole, and a question as text; in one box where that takes too much room."""
     block_id, args, blocks = f"{at}:arguments", ordered(action), []
     is_empty = not args
     asked = question_args(action)
@@ -176,11 +173,7 @@ def is_too_long(action: Action) -> bool:
 
 def safe_name(request: ActionRequest) -> str | None:
     """Give the tool's name where it looks like a name, so that a sentence of the bot can contain it."""
-    return request.name if is_plain_name(request.name) else None
-
-
-def is_plain_name(name: str) -> bool:
-    return bool(_NAME.fullmatch(name))
+    return request.name if _NAME.fullmatch(request.name) else None
 
 
 def call_blocks(action: Action, *, alone: bool, held: frozenset[str] = frozenset()) -> list[Block]:

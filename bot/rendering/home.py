@@ -96,7 +96,7 @@ def _row_blocks(look: Look, row: Row, number: int, url: str) -> list[Block]:
         case "standing":
             return standing_row(state, row.indices[0], number)
         case "waiting":
-            what = about(state, calls, room=_ROOM)
+            what = about(state, calls, _ROOM, has_values=True)
             says = _waiting_words(row, mrkdwn_line(what))
             # The calls are decided in a review, where all of each is shown.
             place = state.admission.places.index(state.place_of(row.indices[0]))

@@ -80,7 +80,7 @@ class BotKeys:
             state: The record as it was judged.
             actions: What is decided about each action.
             at: When it was decided, by the clock of the bot.
-            asked: What the message or form asked that was pressed, by `bot.domain.question`; empty where none was.
+            asked: What the message or form asked that was pressed, by `bot.domain.approval`; empty where none was.
             policy: The version of the rules that judged it.
             use_within: How long after the deadline an approved call may run.
 

@@ -1,6 +1,7 @@
-"""Slow work on what an agent sent runs in a thread, so that it does not block the event loop."""
+"""Slow work on what an agent sent runs in a thread, so that it does not block the event loop. Whether the loop is late, it says too."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ SMALL = 4_096
 """The most characters of a record or a request that the event loop handles itself. A person does not notice the delay."""
 SWITCH_EVERY = 0.001
 """Seconds after which Python switches to a waiting thread. The event loop waits no longer than that."""
+LATE = 0.25
+"""Seconds. A bot whose event loop takes longer for one turn does not get through a click within a second."""
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -64,3 +67,15 @@ async def offload(sent: Sent, do: Callable[_P, _T], *args: _P.args, **kwargs: _P
         turn = turns[sent.agent, is_large] = asyncio.Lock()
     async with turn:
         return await loop.run_in_executor(_THREADS[is_large], partial(do, *args, **kwargs))
+
+
+async def blaming(reason: str, due: float | None = None) -> str:
+    """Give the reason why Redis did not answer; if this process is late, give that instead.
+
+    `due` is when the time limit ended, by the monotonic clock; left out, now.
+    """
+    since = time.monotonic() if due is None else due
+    await asyncio.sleep(0)
+    late = time.monotonic() - since
+    itself = f"this process has too much to do: it is {late:.1f} seconds late itself, and Redis may be fine"
+    return reason if late < LATE else itself

@@ -22,7 +22,7 @@ from bot.domain.errors import StoreUnavailableError
 from bot.domain.seal import Seal
 from bot.domain.transitions import Change, Entry, Line, Stamp, Text
 from bot.runtime.bot_keys import BotKeys
-from bot.runtime.lateness import blaming
+from bot.runtime.offload import blaming
 from bot.store.durability import LOCAL, Confirming, Durability
 from bot.store.sealed import is_fact, sealed_deadline, sealed_fact
 
@@ -85,6 +85,8 @@ class Connected:
             redis, keys, "bot.store.lua", address=address, cipher=cipher, pipelined=pipelined(redis)
         )
         self.durability = durability
+        self._extra = durability.extra
+        """Seconds that a write may take longer where it has to be confirmed."""
         self.confirming = Confirming(redis, keys, durability)
         is_local = durability.mode == "local"
         self.durable = self.scripts if is_local else self.scripts.written_by(self.confirming.write)
@@ -116,7 +118,7 @@ class Connected:
         if self.durability.mode != "local":
             await self._in_time(
                 self._guarded(self.confirming.ask()),
-                WITHIN + self.durability.extra,
+                WITHIN + self._extra,
             )
 
     async def _swap(
@@ -128,15 +130,7 @@ class Connected:
         looks: Sequence[Words] = (),
         kept: int | None = None,
     ) -> Answer:
-        """Change fields of a hash, if those that were read still say the same. An empty text stands for a field that is missing.
-
-        Args:
-            key: The hash.
-            read: The fields that were read.
-            fields: What is written.
-            looks: What else has to be so.
-            kept: Milliseconds for which the hash is kept from now on.
-        """
+        """Change fields of a hash if those that were read still say the same, and `looks` hold. An empty text is a missing field."""
         gone = [name for name, text in fields.items() if text == ""]
         commands: list[Words] = written(key, {name: text for name, text in fields.items() if text != ""})
         commands += [("HDEL", key, *gone)] if gone else []
@@ -211,7 +205,7 @@ class Connected:
         }
         writing = scripts("commit", self._of(interrupt_id), self._words(interrupt_id, change), **given)
         record: Record | None = (
-            await self._in_time(writing, within + self.durability.extra) if is_told else await writing
+            await self._in_time(writing, within + self._extra) if is_told else await writing
         )
         return record
 

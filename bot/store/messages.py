@@ -181,10 +181,7 @@ def _of_messages(card: Mapping[bytes, bytes]) -> dict[str, str]:
 
 
 def _forgotten(card: Mapping[str, str], part: MessageId) -> dict[str, str]:
-    """Give what a card says once a message is gone: its parts are deleted with it.
-
-    Channel and ts are kept, so that a late click on it decides nothing. What was judged before is judged again.
-    """
+    """Give what a card says once a message is gone with its parts. Channel and ts stay, so that a late click decides nothing."""
     parts = {name.removeprefix("part:"): text for name, text in card.items() if _PART.fullmatch(name)}
     found = {MessageId.parse(each): text for each, text in parts.items()}
     gone = [each for each in found if each == part or (each.kind == "part" and each.card == part)]

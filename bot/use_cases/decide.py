@@ -12,7 +12,8 @@ from agent_adapter.contract.arguments import digest
 from agent_adapter.contract.hitl import Decision, EditDecision
 from agent_adapter.contract.outcome import RUNS
 from agent_adapter.contract.record import dump_recorded, unix_milliseconds
-from bot.domain.approval import Approval
+from agent_adapter.tracing import span_within
+from bot.domain.approval import Approval, question
 from bot.domain.audit import facts_of_ballot
 from bot.domain.errors import (
     AsksOtherwiseError,
@@ -23,7 +24,6 @@ from bot.domain.errors import (
     VotersUnknownError,
 )
 from bot.domain.mentions import mention
-from bot.domain.question import question
 from bot.domain.seal import CLOCKS_DIFFER
 from bot.domain.standing import StandingTerms
 from bot.domain.statement import said_by_person
@@ -31,7 +31,6 @@ from bot.domain.transitions import Cast, Change, cast, miss, propose
 from bot.domain.votes import UNNAMED, Ballot, Outcome, Press, position_of
 from bot.runtime.metrics import decisions_of
 from bot.runtime.offload import offload
-from bot.runtime.tracing import span_about
 from bot.sentences import in_answer
 from bot.store.commits import ATTEMPTS, as_admitted
 from bot.store.records import ApprovalStore
@@ -79,7 +78,14 @@ class Decisions:
         `typed` is the value that they typed for an action of high risk, `changes` what they want changed where they reject for that.
         """
         kind, until = next(iter(decisions.values())).type, look_up_until()
-        with span_about(state, "assent.click", decision=kind, actions=len(decisions)) as span:
+        with span_within(
+            "assent.click",
+            state.trace,
+            interrupt_id=state.id,
+            agent=state.agent,
+            decision=kind,
+            actions=len(decisions),
+        ) as span:
             verdicts = await self.judge.may_decide(state, user, decisions, kind, until=until)
             refused = {index: verdict.sentence for index, verdict in verdicts.items() if not verdict.allowed}
             meant = {index: decision for index, decision in decisions.items() if index not in refused}
@@ -108,7 +114,9 @@ class Decisions:
     ) -> Answer:
         """Record that one person agrees with the proposal of this name, and typed this value of it."""
         until, proposal = look_up_until(), state.proposals.get(index)
-        with span_about(state, "assent.click", decision="agree", actions=1) as span:
+        with span_within(
+            "assent.click", state.trace, interrupt_id=state.id, agent=state.agent, decision="agree", actions=1
+        ) as span:
             if not state.is_open_at(index):
                 answer = Answer(False, closed(state, [index]), why="outdated")
             elif proposal is None or proposal.name != name:
@@ -230,10 +238,7 @@ class Decisions:
         standing: StandingTerms | None = None,
         refused: Mapping[int, str] = NOTHING,
     ) -> Answer:
-        """Record ballots of one person who may cast them, and give the answer.
-
-        `refused` says why they may not decide other actions.
-        """
+        """Record ballots of one person who may cast them. `refused` says why they may not decide other actions."""
         if self.store.seal and datetime.now(UTC) > state.deadline + CLOCKS_DIFFER:
             # Redis would take it if somebody wrote a later deadline there. What was read may be from before an extension.
             return Answer(False, " ".join(in_answer.already_ended(index, "expired") for index in ballots))
@@ -343,10 +348,7 @@ class Decisions:
     async def _commit(
         self, state: Approval, given: Cast, until: float
     ) -> tuple[dict[int, Outcome], frozenset[str]]:
-        """Record ballots of one person.
-
-        Also give the other people whose votes were removed. What somebody else changes meanwhile is judged again.
-        """
+        """Record ballots of one person, and give the other people whose votes were removed, as the newest record has it."""
         at = datetime.now(UTC)
         judged = await self._judged(state, given, until)
         outcomes, change = cast(state, judged)

@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
-from bot.listeners.table import TABLE, Opens
+from bot.listeners.actions import TABLE, Opens
 from tests.support.axe import barriers, require_axe
 from tests.support.browser import CHROMIUM
 from tests.support.gallery.hands import Hands

@@ -12,7 +12,7 @@ from agent_adapter.errors import LoopBrokenError
 from agent_adapter.redis.pool import open_redis
 from bot.app import main
 from bot.domain.errors import StoreUnavailableError
-from bot.runtime.lateness import LATE
+from bot.runtime.offload import LATE
 from bot.store.records import ApprovalStore
 from tests.conftest import settings_for, until
 from tests.support.builders import an_interrupt

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bot.domain.action import Action
-from bot.domain.approval import Approval
+from bot.domain.approval import Approval, question
 from bot.domain.bulk import decided_together, put_to_vote, with_proposal
 from bot.domain.ids import MessageId, button_value
-from bot.domain.question import question
 from bot.rendering.blocks import Block, actions, confirm, context, divider
 from bot.rendering.buttons import APPROVE_ALL, READ, REJECT_ALL, REVIEW, button_blocks, offered, value_of
 from bot.rendering.card.batch import are_long

@@ -40,7 +40,7 @@ from bot.rendering.card.thread import (
 )
 from bot.rendering.card.title import TITLE_ROOM, about
 from bot.rendering.card.votes import folded_text, is_alone, is_edited, outcome_text, status_of, with_proposal
-from bot.rendering.subject import subject, tool_of
+from bot.rendering.subject import ROOM, subject, tool_of
 from bot.sentences import in_answer, on_action, on_button, on_card
 from bot.text.set_apart import cut, mrkdwn_line
 
@@ -118,7 +118,7 @@ def _render_place(state: Approval, id: MessageId, place: Place) -> Part:
     text = push_text(state, place)
     frame, foot = blocks_above(state, id.place), blocks_below(state, place)
     buttons = [*bulk_blocks(state, id), *clock_blocks(state, id.place)]
-    bulk = [*foot, *told_apart(buttons, about(state, place))]
+    bulk = [*foot, *told_apart(buttons, about(state, place, ROOM, has_values=True))]
     room = [*frame, *bulk]
     calls = [state.actions[index] for index in place.actions]
     if place.parts:

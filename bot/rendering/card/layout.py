@@ -6,8 +6,8 @@ from dataclasses import replace
 from agent_adapter.contract.interrupt import Interrupt
 from bot.domain.action import Action, once
 from bot.domain.admission import Admission, Place
+from bot.domain.approval import QUESTION_LENGTH
 from bot.domain.ids import button_value
-from bot.domain.question import QUESTION_LENGTH
 from bot.rendering.blocks import json_size
 from bot.rendering.buttons import button_blocks
 from bot.rendering.calls import call_size

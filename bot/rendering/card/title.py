@@ -6,7 +6,7 @@ from typing import Literal
 
 from agent_adapter.contract.record import EXPIRED, Recorded
 from bot.domain.admission import Place
-from bot.domain.approval import Approval
+from bot.domain.approval import Approval, once_read
 from bot.domain.options import question_of
 from bot.rendering.card.votes import is_void
 from bot.rendering.subject import LONG, ROOM, subject_of, tools_of
@@ -54,17 +54,18 @@ def title(state: Approval, place: Place, *, has_values: bool = True) -> str:
     `has_values` it only names tools, for places that do not show the calls.
     """
     room = TITLE_ROOM - units(_framed(state, place, ""))
-    what = about(state, place, room=min(ROOM, room), has_values=has_values)
+    what = about(state, place, min(ROOM, room), has_values=has_values)
     if has_values and units(what) > room:
-        what = about(state, place, room=max(ROOM - units(what) + room, 0))
+        what = about(state, place, max(ROOM - units(what) + room, 0), has_values=True)
     return _framed(state, place, cut(what, room))
 
 
 def long_title(state: Approval, place: Place) -> str:
-    return _framed(state, place, about(state, place, room=LONG))
+    return _framed(state, place, about(state, place, LONG, has_values=True))
 
 
-def about(state: Approval, place: Place, *, room: int = ROOM, has_values: bool = True) -> str:
+@once_read
+def about(state: Approval, place: Place, room: int, *, has_values: bool) -> str:
     """Say what is asked, and how much of it is open where a part of it is decided; or what failed, where calls did."""
     calls = [state.actions[index] for index in failed_in(state, place) or place.actions]
     what = subject_of(calls, room) if has_values else tools_of(calls)

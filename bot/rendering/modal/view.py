@@ -9,9 +9,8 @@ from pydantic import TypeAdapter
 
 from agent_adapter.contract.hitl import EditDecision
 from bot.domain.action import Action
-from bot.domain.approval import Approval
+from bot.domain.approval import Approval, named_arguments, question
 from bot.domain.masking import hide
-from bot.domain.question import named_arguments, question
 from bot.domain.votes import Written
 from bot.rendering.arguments import argument_lines
 from bot.rendering.blocks import Block, context, literal, plain, section, words_apart

@@ -1,6 +1,6 @@
 """The button table: every button does something, and every form is read."""
 
-from bot.listeners.table import BY_VERB, TABLE, Opens
+from bot.listeners.actions import BY_VERB, TABLE, Opens
 from bot.rendering import buttons
 from bot.rendering.buttons import OF_ACTION, Button
 

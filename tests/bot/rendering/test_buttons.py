@@ -9,7 +9,7 @@ from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import ApproveDecision
 from bot.domain.admission import Place, Terms
 from bot.domain.standing import StandingLimits
-from bot.listeners.table import TABLE, Opens
+from bot.listeners.actions import TABLE, Opens
 from bot.rendering.blocks import confirm, json_size, menu
 from bot.rendering.buttons import APPROVE, OF_ACTION, button_blocks
 from bot.rendering.card.card import render_card

@@ -11,9 +11,9 @@ from agent_adapter.contract.interrupt import Context, Link
 from agent_adapter.contract.record import EXPIRED, decided, read_resume
 from agent_adapter.errors import InterruptExpiredError
 from bot.domain.admission import Place, Terms
+from bot.domain.approval import question
 from bot.domain.bulk import decided_together
 from bot.domain.ids import MessageId
-from bot.domain.question import question
 from bot.rendering.card.bulk import bulk_blocks
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import plan_parts

@@ -4,7 +4,7 @@ import pytest
 
 from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.contract.wire import LEFT_OUT
-from bot.domain.question import question
+from bot.domain.approval import question
 from bot.rendering.modal.editing import render_check_view, render_edit_view
 from bot.rendering.modal.forms import (
     render_changes_view,

@@ -17,7 +17,7 @@ from bot.domain.admission import Terms
 from bot.domain.ids import parse_action_id, parse_button_value
 from bot.domain.masking import holds
 from bot.domain.standing import StandingLimits
-from bot.listeners.table import TABLE, Stores
+from bot.listeners.actions import TABLE, Stores
 from bot.rendering.card.card import render_card
 from bot.rendering.modal.forms import (
     render_agree_view,

@@ -1,5 +1,6 @@
 """The title of a card is its subject and then its outcome, and what a phone shows says the same."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -53,6 +54,16 @@ APPROVE, REJECT = ApproveDecision(), RejectDecision(message="no")
 def test_an_open_card_says_who_asks_and_for_what(tools, how, says):
     """Ten cards in a channel differ by their titles. One that is decided in part still says what is open."""
     assert title(*tools, how=how) == f"billing: {says}"
+
+
+def test_a_card_that_was_drawn_before_says_what_was_decided_since():
+    """What was worked out for one reading of a record is not said of a later one."""
+    interrupt = an_interrupt(*(an_action("pay", {}) for _ in range(3)))
+    state = a_state(interrupt)
+    render_card(state)
+    (part,) = render_card(replace(state, recorded=(a_decision(interrupt, 0, REJECT), None, None)))
+
+    assert part.blocks[0]["text"]["text"] == "billing: pay, 3 times, 2 of 3 open"
 
 
 @pytest.mark.parametrize(
