@@ -142,7 +142,7 @@ def log(tmp_path, folder):
 @pytest.fixture
 async def stream(redis):
     """Of a namespace in which a bot has run."""
-    await freeze_meta(redis, "assent")
+    await freeze_meta(redis, "assent", begins=True)
     return Keys("assent").audit
 
 
