@@ -100,6 +100,8 @@ class Terms(WireModel):
     @property
     def masked(self) -> Mask:
         """Give the names of all masked arguments, and what is shown in their place."""
+        if not self.mask_random:
+            return Mask(self.mask, key=self.mask_key)
         random = tuple(name for name in self.mask_random if name not in self.mask)
         return Mask((*self.mask, *random), random, self.mask_key)
 
