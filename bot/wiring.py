@@ -106,8 +106,6 @@ class Bot:
     store: ApprovalStore
     audit: AuditStore
     guard: RestoreGuard
-    slack_watch: SlackWatch
-    home: HomeTab
     drawing: Worker
     falling_due: Worker
     heartbeat: Heartbeat
@@ -205,8 +203,6 @@ def compose(opened: Opened) -> Bot:
         store,
         audit,
         guard,
-        slack_watch,
-        home_tab,
         drawing,
         falling_due,
         heartbeat,

@@ -52,11 +52,6 @@ class Outcome(WrittenModel):
         """Write what is not Unicode, such as half of a surrogate pair in a file name, as an escape."""
         return text.encode(errors="backslashreplace").decode()[:MAX_OUTCOME]
 
-    @property
-    def is_shortened(self) -> bool:
-        """Whether `text` is only the beginning."""
-        return self.length is not None
-
 
 @dataclass(frozen=True, slots=True)
 class Reported:

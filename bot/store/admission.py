@@ -24,11 +24,12 @@ from bot.domain.transitions import Covered
 from bot.runtime.offload import offload
 from bot.store.commits import Committing, as_admitted
 from bot.store.sealed import sealed_admission
+from bot.store.work import WorkLeases
 
 logger = logging.getLogger(__name__)
 
 
-class Admitting(Committing):
+class Admitting(Committing, WorkLeases):
     """Admits interrupts, within what their agents may ask."""
 
     async def reserve(
@@ -104,9 +105,9 @@ class Admitting(Committing):
             return await self.admitted(state.id)
         if left.status == "new":
             said = (state.created_at, state.deadline, state.withdraw_asked)
-            if (left.created_at, left.deadline, left.withdraw_asked) == said:
+            if (left.created_at, left.deadline, left.withdraw_asked) == said and not left.is_past:
                 raise UnreadableRecordError(f"{state.id}: its times are not as they are written")
-            await self.scripts("queue_drawing", self._of(state.id))
+            await self.queue_drawing(state.id)
         return as_admitted(left)
 
     def _fields(self, asked: Approval) -> dict[str, str]:

@@ -1,4 +1,4 @@
--- The paragraphs of this file that a script uses are put before the script.
+-- This file stands before each script.
 --
 -- Bodies and decisions are passed through as plain text, because cjson would turn [] into {} and 64-bit integers into floats.
 -- Keys that only the record knows (its waiters, its pauses) are built from the namespace's prefix, so they have its hash tag too.
@@ -15,12 +15,8 @@ local DAY = 86400000
 -- How many wake-ups a stream keeps. A reader that misses one finds its work in a set of owed work, or in the record.
 local WAKE_UPS_KEPT = 1000
 
--- Prefixes of fields that end with the name of a process: it waits for the end, or for each decision.
+-- Prefix of fields that end with the name of a process that waits for the end. That of one that follows each decision is 'f:'.
 local WAITS = 'w:'
-local FOLLOWS = 'f:'
-
--- Prefix of fields that end with the token of a click: its signed statements, one a line.
-local SIGNED = 'signed:'
 
 -- Prefix of fields that end with the index of an action: what became of it.
 local OUTCOME = 'outcome:'
@@ -114,7 +110,7 @@ local function queue_look(due, id, at)
   redis.call('ZADD', due, 'LT', text(at), id)
 end
 
--- Return the processes that wait for a record (`WAITS`), or only those that follow each decision (`FOLLOWS`). A process of
+-- Return the processes that wait for a record (`WAITS`), or only those that follow each decision ('f:'). A process of
 -- another agent is not woken.
 local function processes_of(req, id, who)
   local found, before = {}, who .. agent_of(id) .. '.'

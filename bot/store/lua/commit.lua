@@ -6,7 +6,7 @@
 --       till      when it is too late, in milliseconds, or '' for never
 --       drawn     1 to have the card drawn, else 0
 --       looked    when something is due, in milliseconds; 'now' computes it again; ''
---       wakes     WAITS for all who wait for the record, FOLLOWS for those that follow each decision, or ''
+--       wakes     'w:' for all who wait for the record, 'f:' for those that follow each decision, or ''
 --       runs      when the record ends: 1 if its run is owed to a worker then, else 0; or ''
 --       circles   for whom it waits: from now on, or until now when it ends
 --       deadline  until when it waits for them

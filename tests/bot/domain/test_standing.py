@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -33,6 +34,7 @@ from bot.use_cases.who_may_decide import Judge
 from tests.support.builders import NOW, a_state, an_action, an_admission, an_interrupt
 from tests.support.deciding import AS_BEFORE, end_standing, start_retention
 from tests.support.deciding import record as recording
+from tests.support.faults import eventually
 
 DANA, ERIK, NOOR = "U0DANA", "U0ERIK", "U0NOOR"
 HOUR = timedelta(hours=1)
@@ -191,6 +193,26 @@ async def test_what_holds_no_more_when_it_is_recorded_is_asked(client, store, ho
 
     assert (await loaded(store, interrupt_id)).recorded == (None,)
     assert (await loaded(store, before.id)).standing[0].uses == ()
+
+
+@pytest.mark.parametrize("how", ["withdrawn", "late"])
+async def test_what_ends_while_a_standing_approval_is_looked_for_is_not_approved(client, store, how):
+    """The agent withdraws, or the deadline passes, after the bot read the record: it ends as it would without one."""
+    before = await give(store, await admitted(client, store), StandingTerms(uses=2))
+    life = timedelta(seconds=1) if how == "late" else HOUR
+    interrupt_id = await client.publish(an_interrupt(PAY, run="later", expires_in=life))
+    state = replace(await loaded(store, interrupt_id), now=NOW)
+    if how == "withdrawn":
+        await client.withdraw(interrupt_id, "no need")
+
+    async def ended() -> bool | None:
+        left = await loaded(store, interrupt_id)
+        return left.is_past or left.withdraw_asked is not None or None
+
+    await eventually(ended)
+    admission = an_admission(approvers=("U0DANA",), standing=WIDE)
+    assert await store.admit(state, admission, matched=[using(before)]) is None
+    assert (await loaded(store, interrupt_id)).status == "new"
 
 
 async def test_it_is_given_only_with_the_decision_that_stands(client, store):
