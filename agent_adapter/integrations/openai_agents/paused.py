@@ -95,7 +95,7 @@ class PausedRun:
         context = asking.get("context") or Context()
         if len(names) == 1 and context.subagent is None:
             asking["context"] = context.model_copy(update={"subagent": names.pop()})
-        request = to_request(items, allow_always=self.allow_always)
+        request = to_request(items, allow_always=self._lasting(items))
         return approvals.interrupt(request, run=self.id, pauses=pauses, **asking)
 
     def decided(self, resume: Resume, items: Sequence[ToolApprovalItem] | None = None) -> RunState[Any]:
@@ -105,7 +105,7 @@ class PausedRun:
             DecisionNotAllowedError: when a decision does not fit; the state is unchanged.
         """
         items = self.state.get_interruptions() if items is None else items
-        answers = answers_to(resume, items, self.allow_always)
+        answers = answers_to(resume, items, self._lasting(items))
         decide(self.state, answers)
         for position, (item, decision) in enumerate(answers):
             edited = decision.edited_action.args if isinstance(decision, EditDecision) else None
@@ -113,6 +113,10 @@ class PausedRun:
                 resume.key(position), getattr(resume, "claim", ""), edited, is_agent(item.tool_origin)
             )
         return self.state
+
+    def _lasting(self, items: Sequence[ToolApprovalItem]) -> Collection[str]:
+        """Give the tools that a card may decide about for later calls: none while another card asks about calls of the same turn."""
+        return self.allow_always if len(items) == len(self.state.get_interruptions()) else ()
 
     def going_on(self, approvals: ApprovalClient) -> AbstractContextManager[None]:
         """In the body, tools have the edits and the keys of their calls, and report what became of them."""

@@ -307,6 +307,17 @@ async def test_a_decision_for_the_run_is_about_later_calls(turn, answers, ran):
     assert ("never" in answers_to_model(result)["call_9"]) is (NEVER in answers)
 
 
+async def test_a_decision_for_the_run_never_decides_about_a_call_of_the_same_turn_on_another_card():
+    """While the calls of a turn are on several cards, each card decides about its own calls only."""
+    result = await Runner.run(Desk().agent(TWO, DONE), "go")
+    paused = PausedRun.of(agent=result.last_agent, result=result, allow_always=["cancel_order"])
+    first, second = paused.state.get_interruptions()
+
+    for items, offered in (([first], [False]), ([first, second], [True, True])):
+        asked = paused.interrupt(deciding(), interruptions=items)
+        assert [config.allow_always for config in asked.request.review_configs] == offered
+
+
 async def test_a_decision_for_the_run_that_was_not_offered_is_refused():
     """A person may not decide for good about a tool that the developer did not name."""
     result = await Runner.run(Desk().agent(says(CANCEL), DONE), "go")
