@@ -197,6 +197,10 @@ FORGED = {
     "a hash": (changed(b'"by":"', b'"by":"0'), "line 2"),
     "a text": (changed(b"as agreed", b"as I like"), "the text of 'reason' was changed"),
     "a salt": (changed(b'"by":["', b'"by":["0'), "the text of 'by' was changed"),
+    "a text whose beginning is put into its salt": (
+        changed(b'","as agreed', b'as ","agreed'),
+        "the text of 'reason' was changed",
+    ),
     "spaces": (spaced, "not"),
     "a line dropped": (without(1), "does not follow"),
     "the end of a day dropped": (without(3, 4, 5), "it is not the last line of the file before"),

@@ -24,6 +24,7 @@ Keys = dict[str, dict[str, Any]]
 PLAIN = {"at", "entry", "event"}
 ENTRY, HEAD = {"n", "prev", "said"}, {"head", "n", "prev"}
 OF_HEAD = {"at", "entry", "file", "log"}
+SALT = 32
 TIME = datetime.fromisoformat
 FIRST, LAST = "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"
 DAYS = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].jsonl"
@@ -56,7 +57,7 @@ def read(text: bytes) -> dict[str, Any]:
         if not is_right or ("head" in line and TIME(head["at"]).tzinfo is None):
             raise ValueError
         for name, (salt, said) in line.get("texts", {}).items():
-            if line["said"][name] != sha256((salt + said).encode()).hexdigest():
+            if len(salt) != SALT or line["said"][name] != sha256((salt + said).encode()).hexdigest():
                 raise Changed(f"the text of {name!r} was changed")
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise Changed("it is not a line of the log") from None

@@ -26,7 +26,7 @@ try:
 except ImportError:
     hiredis = None  # type: ignore[assignment]  # it is an extra of redis-py
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the data model in `contract.keys`."""
 COMMAND_TIMEOUT = 5.0
 """Seconds until a command counts as unanswered."""

@@ -23,6 +23,8 @@ _PLAIN = {"at", "entry", "event"}
 _JSON = {"actions", "channels"}
 """Names of values that are not texts. They are kept as JSON."""
 _MOST = 10**18
+_SALT = 16
+"""Bytes. A text whose beginning were in its salt would have the same hash."""
 _KEYS = {("n", "prev", "said"), ("n", "prev", "said", "texts"), ("head", "n", "prev"), ("head", "n", "prev", "sig")}  # fmt: skip
 _OF_HEAD = ("at", "entry", "file", "log")
 
@@ -52,7 +54,7 @@ def entry_line(entry: AuditEntry, n: int, prev: str) -> Line:
         else:
             text = value if isinstance(value, str) and name not in _JSON else encode(value)
             # Halves of a pair cannot be hashed.
-            texts[name] = [secrets.token_hex(16), text.encode(errors="replace").decode()]
+            texts[name] = [secrets.token_hex(_SALT), text.encode(errors="replace").decode()]
             said[name] = _hidden(*texts[name])
     return {"n": n, "prev": prev, "said": said} | ({"texts": texts} if texts else {})
 
@@ -96,7 +98,11 @@ def read(text: bytes) -> Line:
         is_right &= isinstance(line.get("said", {}), dict) and isinstance(head.get("key", ""), str)
         is_right &= all(isinstance(head[name], str) for name in _OF_HEAD) and type(head.get("seq", 0)) is int
         is_right &= "head" not in line or datetime.fromisoformat(head["at"]).tzinfo is not None
-        changed = [name for name, salted in texts.items() if line["said"][name] != _hidden(*salted)]
+        changed = [
+            name
+            for name, (salt, text) in texts.items()
+            if len(salt) != 2 * _SALT or line["said"][name] != _hidden(salt, text)
+        ]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         is_right, changed = False, []
     if changed or not is_right:

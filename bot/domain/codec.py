@@ -31,6 +31,7 @@ from bot.domain.standing import Ended, StandingApproval, StandingTerms, Use
 from bot.domain.votes import Proposal, Vote
 
 _SHORT = 512
+_NUMBERS = ("fence", "claim_until", "resumed")
 _IN_PARTS = {"terms", "places", "steps"}
 """What of an admission has several fields."""
 ADMISSION = frozenset({
@@ -58,6 +59,12 @@ def read_state(req: Fields, card: Fields, *, now: int, known: Published | None =
         fingerprints = action_fingerprints(interrupt.request)
     # An agent may write its half, and nothing that it writes there is an error of ours.
     with reading(interrupt.id):
+        # Changes compare these texts with the numbers that were read.
+        if (
+            any(str(int(req.get(name, 1))) != req.get(name, "1") for name in _NUMBERS)
+            or req.get("fence") == "0"
+        ):
+            raise ValueError("a number is not written as clients write it")
         published = Published(
             interrupt=interrupt,
             status=card.get("status", "new"),  # type: ignore[arg-type]  # checked below

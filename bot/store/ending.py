@@ -63,7 +63,9 @@ class Endings(Committing, WorkLeases):
             try:
                 state = await self.load(interrupt_id)
             except InvalidRequestError:
-                return await self._end_unreadable(interrupt_id, status, reason, code)
+                if outcome := await self._end_unreadable(interrupt_id, status, reason, code):
+                    return outcome
+                continue
             if state is None:
                 await self._guarded(self._redis.zrem(self.keys.due, interrupt_id))
                 return "unknown"
@@ -74,7 +76,7 @@ class Endings(Committing, WorkLeases):
         raise StoreUnavailableError("others kept changing this record")
 
     async def _end_unreadable(self, interrupt_id: str, status: Ending, reason: str, code: str) -> str:
-        """End a record that cannot be read. Only its status, its deadline and for whom it waits are needed."""
+        """End a record that cannot be read, by its status, its deadline and for whom it waits. Empty when others changed it meanwhile."""
         names, key = (
             ("status", "deadline", "version", "waiting", "policy_version"),
             self.keys.card(interrupt_id),
@@ -87,11 +89,10 @@ class Endings(Committing, WorkLeases):
             if status == "expired" and await self._is_early(interrupt_id, deadline):
                 return "early"
             change = transitions.ended(status, reason=reason, code=code, policy=policy.strip('"'))
-            is_left = await self.write(interrupt_id, version, waiting, change) is not None
+            return "settled" if await self.write(interrupt_id, version, waiting, change) is None else ""
         except UnreadableRecordError:
-            # It was changed meanwhile, and the answer is the record.
-            is_left = True
-        return "early" if is_left else "settled"
+            # The answer is the record, as it is then.
+            return ""
 
     async def _is_early(self, interrupt_id: str, deadline: str) -> bool:
         asked = self._redis.hget(self.keys.req(interrupt_id), "deadline")

@@ -144,7 +144,7 @@ class Messages(Committing, WorkLeases):
             for interrupt_id, card, is_resumed in zip(some, read, read[len(some) :], strict=False):
                 stored = _of_messages(card or {}) | ({"resumed": "1"} if is_resumed else {})
                 fields = without_forged_parts(self.seal, interrupt_id, stored) if self.seal else stored
-                with contextlib.suppress(ValueError, LookupError, TypeError):
+                with contextlib.suppress(ValueError, LookupError, TypeError, AttributeError):
                     found += read_posted(interrupt_id, fields)
         return found
 

@@ -280,7 +280,7 @@ async def test_a_namespace_of_another_schema_is_refused(redis):
     await redis.hset(Keys("assent").meta, mapping={"schema": "7"})
 
     with pytest.raises(
-        ServerUnsuitableError, match="written with schema 7, this version reads 1: run the version that"
+        ServerUnsuitableError, match="written with schema 7, this version reads 2: run the version that"
     ):
         await freeze_meta(redis, "assent")
 

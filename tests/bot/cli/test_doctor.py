@@ -168,7 +168,7 @@ async def test_another_schema_is_reported(findings, redis_url):
     (line,) = not_ok(await findings())
 
     assert line.startswith(
-        "fail  schema: namespace 'assent' was written with schema 99, this version reads 1"
+        "fail  schema: namespace 'assent' was written with schema 99, this version reads 2"
     )
 
 

@@ -5,7 +5,7 @@ import contextlib
 import pytest
 
 from agent_adapter.contract.wire import dump_interrupt
-from agent_adapter.errors import InvalidRequestError
+from agent_adapter.errors import InvalidRequestError, UnreadableRecordError
 from bot.domain.admission import Place
 from bot.domain.codec import ADMISSION, admission_fields, body_digest, read_state
 from bot.jobs.outdated import first_outdated
@@ -69,3 +69,12 @@ def test_garbage_in_a_field_is_read_or_said(text):
     for kind in sorted(ADMISSION | FACTS | WRITTEN_LATER):
         for of in ("", ":0", ":0:0", ":99", ":x"):
             look_at(REQ, {**CARD, kind + of: text})
+
+
+@pytest.mark.parametrize(
+    ("field", "text"), [("fence", "0"), ("fence", "01"), ("claim_until", "+7"), ("resumed", "07")]
+)
+def test_a_number_that_no_client_writes_so_makes_a_record_unreadable(field, text):
+    """What is compared with it would never be the same, and the card would be drawn without end."""
+    with pytest.raises(UnreadableRecordError, match="cannot be read"):
+        read_state({**REQ, field: text}, CARD, now=6)

@@ -467,6 +467,24 @@ async def fail(store: ApprovalStore, redis: Redis, interrupt_id: str) -> int:
 # --- Telling ----------------------------------------------------------------------------------------------------
 
 
+async def test_a_record_that_nobody_can_read_ends_although_others_change_it(
+    client: ApprovalClient, store: ApprovalStore, redis: Redis, keys: Keys, monkeypatch
+):
+    """Else it would stay open with a card that cannot be drawn."""
+    state = await admitted(client, store)
+    await redis.hset(keys.req(state.id), "body", "{}")
+    write, notices = store.write, ["no room"]
+
+    async def write_after_others(*given: Any, **more: Any) -> Any:
+        while notices:
+            await store.set_notice(state.id, notices.pop())
+        return await write(*given, **more)
+
+    monkeypatch.setattr(store, "write", write_after_others)
+    assert await store.settle(state.id, "refused", code="unreadable") == "settled"
+    assert await redis.hget(keys.card(state.id), "status") == "refused"
+
+
 async def test_every_transition_is_in_the_audit(
     client: ApprovalClient, store: ApprovalStore, redis: Redis, keys: Keys
 ):
