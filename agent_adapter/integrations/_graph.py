@@ -1,16 +1,18 @@
 """What can be read from a compiled graph: its nodes, its tools, and the calls that its model has made."""
 
-import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from types import CodeType, FunctionType, MethodType
 from typing import Any, TypeAlias
 
 from langchain.agents.middleware import HumanInTheLoopMiddleware
-from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.base import RunnableBindingBase
 from langchain_core.tools import BaseTool
 from langchain_core.tools import tool as make_tool
 from langchain_core.utils.pydantic import model_json_schema
+from langgraph.func import _TaskFunction
 from langgraph.prebuilt import ToolNode
 from langgraph.pregel import Pregel
 from langgraph.pregel._read import PregelNode
@@ -150,6 +152,17 @@ def tool_node_of(graph: object, name: str) -> ToolNode | None:
     return next(_tool_nodes(node), None) if node else None
 
 
+def runs_tool_node(graph: object, name: str) -> bool:
+    """Whether the node of this name is a function that names a `ToolNode`, also by way of other functions."""
+    node = graph.nodes.get(name) if isinstance(graph, Pregel) else None
+    reached = list(_parts_of(node.bound)) if node else []
+    for _ in range(5):
+        reached = list({id(named): named for value in reached for named in _named_in(value)}.values())
+        if any(isinstance(value, ToolNode) for value in reached):
+            return True
+    return False
+
+
 def graph_of_node(graph: object, name: str) -> object:
     """Return the graph that is the node of this name."""
     return dict(graph.get_subgraphs()).get(name) if isinstance(graph, Pregel) else None
@@ -157,15 +170,7 @@ def graph_of_node(graph: object, name: str) -> object:
 
 def graphs_of(tool: BaseTool | None) -> Iterator[Graph]:
     """Yield the graphs that a tool's function names, also in a mapping, as in deepagents' `task`."""
-    function = getattr(tool, "func", None) or getattr(tool, "coroutine", None)
-    if not inspect.isfunction(function):
-        return
-    try:
-        reached = inspect.getclosurevars(function)
-    except ValueError:
-        # One of the names has no value yet.
-        return
-    for value in (*reached.nonlocals.values(), *reached.globals.values()):
+    for value in _named_in(getattr(tool, "func", None) or getattr(tool, "coroutine", None)):
         for runnable in value.values() if isinstance(value, dict) else (value,):
             if isinstance(graph := _unbound(runnable), Pregel):
                 yield graph
@@ -176,9 +181,9 @@ def newest_calls(values: Any, key: str = "messages") -> list[dict[str, Any]]:
     return [call for call, _ in _calls_of_turn(values, key)]
 
 
-def open_calls(values: Any) -> list[dict[str, Any]]:
+def open_calls(values: Any, key: str = "messages") -> list[dict[str, Any]]:
     """Return the calls of the model's last turn that have no answer yet."""
-    return [call for call, answered in _calls_of_turn(values) if not answered]
+    return [call for call, answered in _calls_of_turn(values, key) if not answered]
 
 
 def _tools_of(graph: Pregel[Any, Any, Any, Any]) -> Iterator[BaseTool]:
@@ -199,6 +204,24 @@ def _parts_of(runnable: object) -> Iterator[object]:
     yield runnable
     for step in getattr(runnable, "steps", ()):
         yield from _parts_of(step)
+
+
+def _named_in(value: object) -> Iterator[object]:
+    """Yield the functions of a runnable, or the values of a function's names, also in its inner functions and of its object."""
+    if isinstance(value, Runnable | _TaskFunction):
+        yield from (getattr(value, name, None) for name in ("func", "afunc", "coroutine"))
+    if isinstance(value, MethodType):
+        yield from map(_unbound, getattr(value.__self__, "__dict__", {}).values())
+        value = value.__func__
+    if not isinstance(value, FunctionType):
+        return
+    codes = [value.__code__]
+    for code in codes:
+        codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+        yield from (_unbound(value.__globals__.get(name)) for name in code.co_names)
+    for cell in value.__closure__ or ():
+        with suppress(ValueError):  # The name has no value yet.
+            yield _unbound(cell.cell_contents)
 
 
 def _unbound(runnable: object) -> object:

@@ -55,26 +55,26 @@ class Begun:
     """For each tool that runs for a decided call: its key, and the namespace of the task around it."""
     failed: dict[str, tuple[str, Outcome]] = field(default_factory=dict)
     """For the key of each call that failed: the namespace of its task, and the error. It may be tried again."""
-    ended: list[str] = field(default_factory=list)
-    """The name of each decided call whose node has ended."""
-    failed_nodes: list[str] = field(default_factory=list)
-    """The namespaces of the nodes that raised an error."""
+    ended: list[tuple[str, str]] = field(default_factory=list)
+    """Of each decided call whose node has ended: its name, and the namespace of the task around it."""
+    raised: list[tuple[BaseException, str]] = field(default_factory=list)
+    """The errors of nodes, also those that were caught, and the namespace of each; the innermost comes first."""
 
     def in_doubt(self, error: Exception) -> list[str]:
         """Name the calls that may have taken effect, although the thread may have no result of them.
 
-        An error that no node has raised comes from the checkpointer, which may not have saved what has ended.
+        An error that no node inside has raised comes from the checkpointer, which may not have saved what has ended there.
         """
-        is_saved = self.failed_nodes or isinstance(error, GraphRecursionError)
-        begun = [name for name, _ in list(self.calls.values())]
-        return list(dict.fromkeys(begun if is_saved else [*self.ended, *begun]))
+        place = next((f"{at}|" for raised, at in self.raised if raised is error), "")
+        unsaved = [] if isinstance(error, GraphRecursionError) else self.ended
+        begun = [*(call for call in unsaved if call[1].startswith(place)), *list(self.calls.values())]
+        return list(dict.fromkeys(name for name, _ in begun))
 
     def settle(self, namespace: str) -> None:
         """Note that the calls of a task, at any depth, have ended, because its node has."""
-        for run_id, (name, inside) in list(self.calls.items()):
-            if _is_inside(inside, namespace) and run_id in self.calls:
-                del self.calls[run_id]
-                self.ended.append(name)
+        for run_id, (_, inside) in list(self.calls.items()):
+            if _is_inside(inside, namespace) and (call := self.calls.pop(run_id, None)):
+                self.ended.append(call)
         self.report_failed(
             [key for key, (inside, _) in list(self.failed.items()) if _is_inside(inside, namespace)]
         )
@@ -215,9 +215,8 @@ class _KeyHandler(BaseCallbackHandler):
             self.begun.settle(task)
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **_more: Any) -> None:
-        task = self.begun.tasks.pop(run_id, None)
-        if task and not isinstance(error, GraphBubbleUp):
-            self.begun.failed_nodes.append(task)
+        if task := self.begun.tasks.pop(run_id, None):
+            self.begun.raised.append((error, task))
         self._pause(error, run_id)
 
     def _asked_by(self, parent: UUID | None, name: str) -> str | None:

@@ -16,6 +16,7 @@ from agent_adapter.integrations._graph import (
     graph_of_node,
     newest_calls,
     open_calls,
+    runs_tool_node,
     tool_node_of,
 )
 
@@ -89,15 +90,16 @@ class _Thread:
 
 
 def _calls_of(graph: object, state: StateSnapshot, task: PregelTask, sends: Sequence[Send]) -> Sequence[Call]:
-    """Return the call that a tool node's task runs; several calls, if a server does not show which of them."""
+    """Return the call that the task of a tool node, or of a function that runs one, runs; several calls, if a server does not show which of them."""
     node = tool_node_of(graph, task.name)
     key = getattr(node, "_messages_key", "messages")
+    runs, of_turn = (node, newest_calls) if node else (runs_tool_node(graph, task.name), open_calls)
     calls: Sequence[Call]
     match task.path:
-        case (_, int(number), *_) if node and number < len(sends):
-            calls, together = _sent(sends[number]) or newest_calls(sends[number].arg, key), True
-        case (_, str(), *_) if node:
-            calls, together = newest_calls(state.values, key), True
+        case (_, int(number), *_) if runs and number < len(sends):
+            calls, together = _sent(sends[number]) or of_turn(sends[number].arg, key), True
+        case (_, str(), *_) if runs:
+            calls, together = of_turn(state.values, key), True
         case () if task.name == "tools":
             # A server shows neither what was sent to a task nor whether each call has a task of its own.
             calls = newest_calls(state.values)

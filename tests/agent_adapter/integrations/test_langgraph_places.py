@@ -61,11 +61,35 @@ async def test_card_says_which_subagent_asks_in_its_tool():
     assert [asked.context.subagent for asked in desk.approvals.asked] == ["mailer"]
 
 
+class Runner:
+    """A node that is a method."""
+
+    def __init__(self, tools):
+        self.tools = tools
+
+    async def act(self, state, config):
+        return await self.tools.ainvoke(state, config)
+
+
+def in_functions(tools):
+    """A function runs the node for tools, by way of another one."""
+
+    async def run(state, config):
+        return await tools.ainvoke(state, config)
+
+    async def act(state, config):
+        return await run(state, config)
+
+    return act
+
+
 WRAPS = {
     "bare": lambda tools: tools,
     "configured": lambda tools: tools.with_config(tags=["x"]),
     "retried": lambda tools: tools.with_retry(wait_exponential_jitter=False),
     "last": lambda tools: RunnableLambda(lambda state: state) | tools.with_config(tags=["x"]),
+    "functions, configured": lambda tools: in_functions(tools.with_config(tags=["x"])),
+    "method": lambda tools: Runner(tools).act,
 }
 SENT = {
     "by an edge": None,
@@ -77,12 +101,12 @@ SENT = {
 
 @pytest.mark.parametrize(
     ("wrap", "sent"),
-    [*((wrap, "by an edge") for wrap in WRAPS), *(("bare", sent) for sent in SENT)],
+    [*((wrap, "by an edge") for wrap in WRAPS), *(("bare", sent) for sent in SENT), ("method", "the turn")],
 )
 async def test_calls_that_run_in_one_task_are_refused_however_it_is_reached(wrap, sent):
     """LangGraph gives the first answer to whichever asks first: what was approved for one would run another.
 
-    The node for tools may be wrapped, or sent the state. A single call is asked about.
+    The node for tools may be wrapped, sent the state, or run by a function. A single call is asked about.
     """
 
     def graph(desk, *calls):

@@ -1,10 +1,13 @@
 """What LangGraph cannot save: such an answer resumes nothing, and no worker runs a call again whose result was not saved."""
 
+from contextlib import suppress
+
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.tools import StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
 
 from agent_adapter.errors import DecisionNotAllowedError
 from agent_adapter.testing import ScriptedReviewer, approve, edit
@@ -57,20 +60,49 @@ def booking(ran, saver):
     return create_agent(ScriptedModel(turns=[turn, DONE]), [tool], middleware=[review], checkpointer=saver)
 
 
-async def test_error_of_the_checkpointer_says_which_call_may_have_run():
+def boom(_state):
+    raise ValueError("no such place")
+
+
+def after_an_error(ran, saver):
+    """Give an agent that books, and catches an error of a graph that its tool runs."""
+    broken = StateGraph(MessagesState).add_node(boom).add_edge(START, "boom").compile()
+
+    async def book():
+        """Book."""
+        with suppress(ValueError):
+            await broken.ainvoke(GO)
+        ran.append("booked")
+        saver.is_full = True
+
+    turn, review = says(("book", {})), HumanInTheLoopMiddleware({"book": True})
+    return create_agent(ScriptedModel(turns=[turn, DONE]), [book], middleware=[review], checkpointer=saver)
+
+
+def inside(ran, saver):
+    """Give a graph with such an agent as its node, whose error of the checkpointer ends the node around it too."""
+    inner = booking(ran, saver)
+    inner.checkpointer = None
+    outer = StateGraph(MessagesState).add_node("inner", inner).add_edge(START, "inner")
+    return outer.compile(checkpointer=saver)
+
+
+@pytest.mark.parametrize("make", [booking, after_an_error, inside])
+async def test_error_of_the_checkpointer_says_which_call_may_have_run(make):
     """Whoever goes on with the thread runs it again."""
     ran = []
     with pytest.raises(OSError, match="no space") as caught:
-        await run_thread(booking(ran, Disk(fills_up=True)), deciding(book=approve()))
+        await run_thread(make(ran, Disk(fills_up=True)), deciding(book=approve()))
 
-    assert caught.value.__notes__ == ["book may have run: look before you go on with the thread"]
+    assert caught.value.__notes__[-1] == "book may have run: look before you go on with the thread"
     assert len(ran) == 1
 
 
-async def test_call_that_ran_in_a_worker_which_could_not_save_it_does_not_run_again(redis_url, caplog):
+@pytest.mark.parametrize("make", [booking, after_an_error])
+async def test_call_that_ran_in_a_worker_which_could_not_save_it_does_not_run_again(redis_url, caplog, make):
     """The worker leaves the run to an operator."""
     ran, saver = [], Disk(fills_up=True)
-    office = ResumableGraph("office", booking(ran, saver), version="1")
+    office = ResumableGraph("office", make(ran, saver), version="1")
     async with person(redis_url, ScriptedReviewer([approve()])), an_agent(redis_url) as approvals:
         await office.start(GO, approvals=approvals, config=CONFIG)
         async with working(approvals, office):
