@@ -210,9 +210,16 @@ def _shown(kind: TypeAdapter[Any], value: Any, *, where: str) -> tuple[Any, Any]
         raise InvalidRequestError(
             f"{where}: {type(value).__name__} cannot be shown as JSON: {error}"
         ) from error
+    parts = given
+    with suppress(TypeError, ValueError):  # sets of models have no such form
+        parts = kind.dump_python(given, by_alias=True, round_trip=True, warnings=False)
     # pydantic writes some floats differently from Python.
-    shown = as_floats(decode(text))
-    built = to_model(kind.validate_json, encode(shown), where=where)
+    shown = _in_order(as_floats(decode(text)), parts)
+    try:
+        built = to_model(kind.validate_json, encode(shown), where=where)
+    except InvalidRequestError as error:
+        cure = "; a renamed field needs an `alias`, not a serialization_alias or validation_alias alone"
+        raise InvalidRequestError(f"{error}{cure if 'Field required' in str(error) else ''}") from error
     if _with_lists(built) != _with_lists(given):
         raise InvalidRequestError(
             f"{where}: JSON does not hold all of this {type(value).__name__}: pass plain values, annotate exactly what is "
@@ -226,6 +233,19 @@ def _is_json(value: Any) -> bool:
         check_json(value, where="")
         return True
     return False
+
+
+def _in_order(shown: Any, parts: Any) -> Any:
+    """Give sets a fixed order: in each process they have another one, and a question is found again by its arguments."""
+    match shown, parts:
+        case list(), set() | frozenset():
+            return sorted(shown, key=encode)
+        case list(), list() | tuple() if len(shown) == len(parts):
+            return list(map(_in_order, shown, parts))
+        case dict(), dict() if len(shown) == len(parts):
+            # JSON changes a key that is not a string, so its value is found by its position.
+            return dict(zip(shown, map(_in_order, shown.values(), parts.values()), strict=True))
+    return shown
 
 
 def _with_lists(value: Any) -> Any:

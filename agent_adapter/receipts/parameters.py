@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from copy import deepcopy
 from functools import cached_property
 from inspect import Parameter
 from types import NoneType, UnionType
@@ -44,6 +45,11 @@ class Parameters:
         first = next(iter(self._signature.parameters), "")
         self._object = first if first in _OBJECTS else None
         self._adapters: dict[str, TypeAdapter[Any] | None] = {}
+        # The body may change a list that is a default. The next call would run with that, and nobody was asked.
+        self._untouched = {
+            name: each.replace(default=_copied(each.default))
+            for name, each in self._signature.parameters.items()
+        }
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Return the value of every parameter, with defaults."""
@@ -78,7 +84,7 @@ class Parameters:
 
     def _is_approved(self, parameter: Parameter, approved: Any, value: Any) -> bool:
         if approved is _NOTHING:
-            return is_equal(_default(parameter), value)
+            return is_equal(_default(self._untouched[parameter.name]), value)
         return self._fits(parameter.name, approved, value)
 
     def _fits(self, name: str, approved: Any, value: Any) -> bool:
@@ -145,6 +151,14 @@ def _default(parameter: Parameter) -> Any:
         return parameter.default.get_default(call_default_factory=True, validated_data={})
     empty: dict[Any, Any] = {Parameter.VAR_POSITIONAL: (), Parameter.VAR_KEYWORD: {}}
     return empty.get(parameter.kind, parameter.default)
+
+
+def _copied(value: Any) -> Any:
+    """Copy a value as it is now. What has no equal copy is compared as the object that it is."""
+    with suppress(Exception):  # a default may be of any class
+        copy = deepcopy(value)
+        return copy if is_equal(copy, value) else value
+    return value
 
 
 def _is_injected(hint: Any) -> bool:

@@ -15,6 +15,7 @@ from uuid import UUID
 
 import pytest
 from pydantic import (
+    AfterValidator,
     AnyUrl,
     BaseModel,
     ConfigDict,
@@ -393,6 +394,25 @@ def test_a_field_that_the_type_leaves_out_was_approved_and_does_not_run(kind, ap
     assert runs(paying(Loose), {"payment": {"to": "al"}}, payment=Loose(to="al")) == Loose(to="al")
 
 
+def test_a_default_that_an_earlier_call_has_changed_does_not_run():
+    """Nobody was asked about what the earlier call left in it."""
+
+    def pay(to: str, cc: list[str] = []):  # noqa: B006  # that is what is tried
+        cc.append(to)
+
+    tool = guarded(pay)
+    with using_receipt(BOT.receipt()):
+        tool("al")
+        with pytest.raises(ReceiptError, match="cc is not what was approved"):
+            tool("al")
+
+
+def test_a_default_of_which_no_copy_is_equal_stays_a_default():
+    nothing = object()
+
+    assert runs(lambda to, cc=nothing: to, {"to": "al"}, to="al") == "al"
+
+
 @dataclass
 class Fixed:
     to: str
@@ -422,6 +442,10 @@ class Renaming(BaseModel):
     to: str = Field(alias="recipient")
 
 
+class Ordered(BaseModel):
+    steps: Annotated[list[str], AfterValidator(sorted)]
+
+
 LOST = [
     (Fixed, '{"to":"al","amount":7}', "payment.amount"),
     (list[Fixed], '[{"to":"al","amount":7}]', "payment[0].amount"),
@@ -434,6 +458,9 @@ LOST = [
     (Coded, '{"text":"ZGVsZXRl"}', "payment.text"),
     (int, '"007"', "payment"),
     (datetime, '"2026-01-02T03:04:05.1234567Z"', "payment"),
+    (Ordered, '{"steps":["stop","backup"]}', "payment.steps[0]"),
+    (Annotated[str, AfterValidator(lambda path: f"{path}/")], '"/srv/data"', "payment"),
+    (Annotated[str, AfterValidator(lambda _: "2026-01-01")], '"20260101"', "payment"),
 ]
 
 
@@ -458,7 +485,7 @@ def test_a_value_that_its_type_changes_or_shortens_does_not_run(kind, approved, 
         (date, '"2026-01-02"'), (Decimal, "5.10"), (Decimal, '"5.10"'),
         (float, "1"), (list[float], "[1,2.50]"),
         (AnyUrl, '"https://example.com"'),  (dict[int, str], '{"1":"al"}'),
-        (set[int], "[10,9]"), (Renaming, '{"recipient":"al"}'), (Renaming, '{"to":"al"}'),
+        (set[float], "[10,9]"), (Renaming, '{"recipient":"al"}'), (Renaming, '{"to":"al"}'),
         (CodedBothWays, '{"text":"ZGVsZXRl"}'), (Fixed, '{"to":"al"}'),
         (Node, '{"below":[{"below":[]}]}'), (Pair, "[1,2]"), (Path, '"a/b"'), (IPv4Address, '"10.0.0.1"'),
         (UUID, '"2f1d3f8e-0a52-4c39-9bb5-52a9a5d1b1d4"'), (Sequence[int], "[1]"), (deque[int], "[1]"),
