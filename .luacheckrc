@@ -8,10 +8,10 @@ std = {
 max_line_length = 130
 
 local PRELUDE = {
-  'DAY', 'KEPT_UNRESUMED', 'KEPT_RESUMED', 'WAITS', 'FOLLOWS', 'OUTCOME', 'LONGEST_SILENCE',
+  'DAY', 'KEPT_UNRESUMED', 'KEPT_RESUMED', 'WAITS', 'OUTCOME', 'LONGEST_SILENCE',
   'server_identity', 'next_version', 'answers_since', 'now', 'text', 'append', 'try', 'agent_of', 'time_left', 'failing_field',
   'queue_drawing', 'queue_look', 'queue_run', 'wake_processes',
-  'expire_record', 'persist_record', 'SIGNED', 'WAITING', 'write_audit',
+  'expire_record', 'persist_record', 'WAITING', 'write_audit',
   'processes_of', 'add_waiting', 'read_record',
 }
 files['**/lua/*.lua'] = { read_globals = PRELUDE }
