@@ -409,14 +409,20 @@ def test_every_message_of_a_card_has_room_for_a_proposal(count, size, quorum, ri
         assert len(part.blocks) <= MOST_BLOCKS
 
 
+def _before_the_decisions(state):
+    """The same with what people have voted for, and nothing decided."""
+    return replace(state, status="pending", recorded=(None,) * len(state.recorded))
+
+
 def _assert_views(state):
+    before = _before_the_decisions(state)
+    assert_slack_takes_card(render_card(before))
     for index in {0, len(state.actions) - 1}:
         pages = min(len(pages_of(state.actions[index])), 3)
-        for render in (
-            *(render_edit_view, render_reject_view, render_respond_view),
-            *(render_agree_view, render_confirm_view),
-        ):
+        for render in (render_edit_view, render_reject_view, render_respond_view):
             assert_slack_takes_view(render(state, index))
+        for render in (render_agree_view, render_confirm_view):
+            assert_slack_takes_view(render(before, index))
         for page in range(1, pages + 1):
             assert_slack_takes_view(render_reading_view(state, index, page, pages_read=page - 1))
     assert_slack_takes_view(render_reject_all_view(state, 0))
