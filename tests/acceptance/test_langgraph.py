@@ -14,13 +14,7 @@ from langgraph.types import interrupt
 
 from agent_adapter import Context, approval_key, requires_receipt
 from agent_adapter.integrations.langgraph import run, stream
-from tests.agent_adapter.integrations.office import (
-    CONFIG,
-    DONE,
-    GO,
-    MAIL,
-    Office,
-)
+from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, MAIL, Office
 from tests.support.people import words
 from tests.support.scripted_model import ScriptedModel, says
 

@@ -10,11 +10,7 @@ from typing import Any
 import pytest
 
 from agent_adapter import ApprovalClient
-from agent_adapter.contract.hitl import (
-    ApproveDecision,
-    Decision,
-    RejectDecision,
-)
+from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecision
 from agent_adapter.contract.record import dump_recorded, unix_milliseconds
 from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Approval
