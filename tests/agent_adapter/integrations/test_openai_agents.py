@@ -22,7 +22,7 @@ from agent_adapter.integrations.openai_agents import PausedRun, editable, run, s
 from agent_adapter.integrations.openai_agents.tools import DecidedCall, going_on
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
 from agent_adapter.worker.openai_agents import ResumableAgent
-from tests.agent_adapter.integrations.desk import DONE, TURN, Desk, answers_to_model, says
+from tests.agent_adapter.integrations.desk import DONE, MAIL, TURN, Desk, answers_to_model, says
 from tests.support.deciding import deciding
 
 NOTE = "[A person changed the arguments of this call before it ran. It was called with: {}]\n\n{}"
@@ -145,6 +145,31 @@ async def test_a_call_keeps_the_text_of_the_numbers_that_nobody_touched(is_edita
 
 class TestEdits:
     """A person changes the arguments of a call."""
+
+    @pytest.mark.parametrize(
+        ("args", "problem"),
+        [
+            ({"order": "many", "reason": "x"}, r"\$\.order: type"),
+            ({"order": 7}, r"'reason' is a required property"),
+            ({"order": 7, "reason": "x", "force": True}, r"'force' was unexpected"),
+        ],
+    )
+    async def test_arguments_that_do_not_fit_are_refused(self, args, problem):
+        """Nothing of the batch ran, and the question can still be answered."""
+        desk = Desk()
+        agent = desk.agent(says(("send_email", MAIL), CANCEL), DONE)
+        paused = PausedRun.of(agent, await Runner.run(agent, "go"))
+        items = paused.state.get_interruptions()
+        bad = edit(args)(to_request(items).action_requests[1])
+
+        with pytest.raises(
+            DecisionNotAllowedError, match=f"the edited cancel_order does not fit .*{problem}"
+        ):
+            paused.decided(resume_with(approve(), bad), items)
+
+        still = await Runner.run(agent, paused.state)
+        assert [item.call_id for item in still.interruptions] == ["call_1", "call_2"]
+        assert desk.ran == []
 
     async def test_an_edit_that_the_tool_would_turn_into_another_value_is_refused(self):
         """The SDK reads the arguments with a model of the function; what it would make of them was not approved."""
