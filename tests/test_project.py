@@ -362,6 +362,3 @@ def test_secrets_that_the_pages_make_are_never_committed(name):
     done = subprocess.run(["git", "check-ignore", "-q", name], cwd=ROOT, check=False)
 
     assert done.returncode == 0
-
-
-# --- The page about the architecture --------------------------------------------------------------------------------

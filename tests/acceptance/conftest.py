@@ -24,15 +24,7 @@ from tests.conftest import keys_of, until
 from tests.support.people import Someone
 from tests.support.redis_users import has_users, under_users
 from tests.support.signing import verified
-from tests.support.topologies import (
-    KEYS,
-    ON,
-    close_to_strangers,
-    connected,
-    hand_over,
-    kill_primary,
-    opened,
-)
+from tests.support.topologies import KEYS, ON, close_to_strangers, connected, hand_over, kill_primary, opened
 
 ENCRYPTED = {
     "test_deciding", "test_editing", "test_http_api", "test_langgraph", "test_proposals", "test_quorum", "test_review",

@@ -14,12 +14,11 @@ from playwright.async_api import expect
 from bot.listeners.actions import TABLE, Opens
 from tests.support.axe import barriers, require_axe
 from tests.support.browser import CHROMIUM
-from tests.support.gallery.hands import Hands
 from tests.support.gallery.page import WIDTHS
 from tests.support.gallery.situations import SITUATIONS
 from tests.support.gallery.stage import on_stage
 from tests.support.lanes import require
-from tests.support.people import buttons
+from tests.support.people import Someone, buttons
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300), pytest.mark.nightly]
 
@@ -35,7 +34,7 @@ class Gallery:
     def __init__(self, stage, cards):
         self.stage = stage
         self.cards = cards
-        self.dana = Hands(stage.slack, "U0DANA")
+        self.dana = Someone(stage.slack, "U0DANA")
 
     async def barriers(self, within="html"):
         """Give what axe-core finds in each window."""
@@ -63,6 +62,7 @@ class Gallery:
         """Open a form from a card, and wait until each window shows it."""
         card = self.cards[situation]
         button = next(name for name in buttons(card) if name.partition(":")[0] == verb)
+        await self.close()
         await self.dana.press(card, button)
         view = await self.stage.slack.wait_for_view("U0DANA")
         await self.shown(view)

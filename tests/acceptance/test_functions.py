@@ -1,19 +1,9 @@
 """Plain Python functions: a person in Slack decides, exactly that runs."""
 
-import pytest
-
 from tests.support.pages import run_page
-from tests.support.people import Someone
 from tests.test_project import everything_is_approved
 
 __all__ = ["everything_is_approved"]  # a fixture
-
-
-@pytest.fixture
-async def dana(start_bot, slack):
-    """Somebody who may decide, beside a bot."""
-    await start_bot()
-    return Someone(slack, "U0DANA")
 
 
 async def test_the_page_about_functions_runs(everything_is_approved, redis_url):

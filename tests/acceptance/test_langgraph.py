@@ -14,16 +14,8 @@ from langgraph.types import interrupt
 
 from agent_adapter import Context, approval_key, requires_receipt
 from agent_adapter.integrations.langgraph import run, stream
-from agent_adapter.sync import SyncApprovalClient
-from tests.agent_adapter.integrations.office import (
-    CONFIG,
-    DONE,
-    GO,
-    MAIL,
-    Office,
-)
+from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, MAIL, Office
 from tests.support.people import words
-from tests.support.redis_users import address_for
 from tests.support.scripted_model import ScriptedModel, says
 
 
@@ -172,35 +164,3 @@ async def test_calls_of_subagents_that_pause_side_by_side_are_one_card(client, d
         "/open.txt": "one",
         "/secret/a.txt": "ONE",
     }
-
-
-# --- Streams, and programs without a loop -----------------------------------------------------------------------------
-
-
-@pytest.mark.usefixtures("bot")
-async def test_a_program_without_a_loop_runs_and_listens(dana, redis_url):
-    """`SyncApprovalClient.run` drives `run`, and a function that iterates over `stream`, from any thread."""
-    office = Office()
-    turns = [says(("send_email", MAIL)), DONE, says(("delete_file", {"path": "a"})), DONE]
-    agent = office.agent(*turns)
-
-    def work():
-        address = address_for(redis_url, "agent", "billing")
-        with SyncApprovalClient.from_url(address, agent="billing") as approvals:
-            ask = {"approvals": approvals.client, "config": CONFIG}
-            result = approvals.run(run(agent, GO, **ask))
-
-            async def listen():
-                chunks = stream(agent, {"messages": [("user", "again")]}, **ask, stream_mode="updates")
-                return [name async for chunk in chunks for name in chunk]
-
-            return result["messages"][-1].content, approvals.run(listen())
-
-    working = asyncio.create_task(asyncio.to_thread(work))
-    await dana.press(await dana.card("send_email"), "approve:0")
-    await dana.press(await dana.card("delete_file"), "approve:0")
-    answer, heard = await working
-
-    assert answer == "done"
-    assert heard[-3:] == ["tools", "model", "HumanInTheLoopMiddleware.after_model"]
-    assert office.ran == [("send_email", MAIL), ("delete_file", {"path": "a"})]

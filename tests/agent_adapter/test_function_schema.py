@@ -9,14 +9,7 @@ from functools import partial
 from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    Field,
-    SecretStr,
-    StringConstraints,
-    computed_field,
-)
+from pydantic import AfterValidator, BaseModel, Field, SecretStr, StringConstraints, computed_field
 
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.numbers import Number

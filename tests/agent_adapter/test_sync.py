@@ -13,11 +13,7 @@ import pytest
 
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from agent_adapter.contract.record import dump_recorded
-from agent_adapter.errors import (
-    AgentAdapterError,
-    ConsumedError,
-    InvalidRequestError,
-)
+from agent_adapter.errors import AgentAdapterError, ConsumedError, InvalidRequestError
 from agent_adapter.integrations.functions import asking, requires_approval
 from agent_adapter.redis.pool import freeze_meta, open_redis
 from agent_adapter.sync import SyncApprovalClient

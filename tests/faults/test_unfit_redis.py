@@ -7,10 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 from redis.asyncio import Redis
 
-from agent_adapter.errors import (
-    ServerRefusesError,
-    ServerUnreachableError,
-)
+from agent_adapter.errors import ServerRefusesError, ServerUnreachableError
 from agent_adapter.redis.pool import open_redis
 from bot.app import running
 from playground.client import Control

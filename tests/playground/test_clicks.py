@@ -6,7 +6,7 @@ import pytest
 from slack_sdk.errors import SlackApiError
 
 from playground import Timing
-from tests.playground.builders import actions, button, modal, section
+from tests.playground.builders import actions, modal
 
 CHANNEL = "C0APPROVALS"
 
@@ -14,49 +14,6 @@ CHANNEL = "C0APPROVALS"
 async def post(slack, *blocks, **fields):
     posted = await slack.chat_postMessage(channel=CHANNEL, text="card", blocks=list(blocks), **fields)
     return posted["ts"]
-
-
-async def test_payload_of_a_click_has_slacks_keys(slack, app, over_sockets, control):
-    """Key for key what apps rely on; the person sees that it was acknowledged."""
-
-    @app.action("approve")
-    async def approve(ack):
-        await ack()
-
-    first = await post(slack, section("first"))
-    ts = await post(slack, actions(button(style="primary"), block_id="buttons"), thread_ts=first)
-    answer = await control.click("U0DANA", CHANNEL, ts, "approve")
-
-    [delivery] = await control.deliveries("block_actions")
-    assert answer["ack"]["ok"] is True
-    assert (delivery["id"], delivery["outcome"]) == (answer["delivery"], "acked")
-    payload = delivery["payload"]
-    assert set(payload) == {
-        *("type", "user", "api_app_id", "token", "team", "enterprise", "is_enterprise_install", "container"),
-        *("trigger_id", "channel", "message", "state", "response_url", "actions"),
-    }
-    assert payload["user"] == {"id": "U0DANA", "username": "dana", "name": "dana", "team_id": "T0PLAY"}
-    assert payload["team"] == {"id": "T0PLAY", "domain": "playground"}
-    assert payload["channel"] == {"id": CHANNEL, "name": "approvals"}
-    assert payload["container"] == {
-        "type": "message",
-        "message_ts": ts,
-        "channel_id": CHANNEL,
-        "is_ephemeral": False,
-        "thread_ts": first,
-    }
-    assert payload["message"]["ts"] == ts
-    assert payload["state"] == {"values": {}}
-    [action] = payload["actions"]
-    assert action.pop("action_ts")
-    assert action == {
-        "type": "button",
-        "action_id": "approve",
-        "block_id": "buttons",
-        "text": {"type": "plain_text", "text": "Approve", "emoji": True},
-        "value": "id-1",
-        "style": "primary",
-    }
 
 
 @pytest.mark.parametrize("timing", [Timing(acknowledge=0.3)])

@@ -3,7 +3,7 @@
 import pytest
 from slack_sdk.errors import SlackApiError
 
-from tests.playground.builders import modal, section
+from tests.playground.builders import modal, preformatted, section
 
 CHANNEL = "C0APPROVALS"
 
@@ -109,3 +109,14 @@ async def test_missing_scope_names_what_is_needed(slack, control):
     assert (await slack.conversations_history(channel=CHANNEL))["ok"]
     await control.set_scopes("chat:write", "chat:write.public")
     assert (await slack.chat_postMessage(channel="C0OPEN", text="x"))["ok"]
+
+
+async def test_rich_text_is_not_replaced_by_a_message_without_other_text(slack):
+    """A section or header in both versions is what keeps an edit of rich text possible."""
+    bare = await slack.chat_postMessage(channel=CHANNEL, text="x", blocks=[preformatted("x")])
+    kept = await slack.chat_postMessage(channel=CHANNEL, text="x", blocks=[section(), preformatted("x")])
+
+    refused = await refusal(slack.chat_update(channel=CHANNEL, ts=bare["ts"], text="x", blocks=[section()]))
+    edited = await slack.chat_update(channel=CHANNEL, ts=kept["ts"], text="x", blocks=[section()])
+
+    assert (refused["error"], edited["ok"]) == ("block_mismatch", True)

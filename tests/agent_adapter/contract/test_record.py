@@ -15,13 +15,7 @@ from agent_adapter.contract.hitl import (
     UnknownDecision,
 )
 from agent_adapter.contract.identity import action_fingerprints
-from agent_adapter.contract.record import (
-    NO_ANSWER,
-    dump_recorded,
-    load_recorded,
-    moment,
-    read_resume,
-)
+from agent_adapter.contract.record import NO_ANSWER, dump_recorded, load_recorded, moment, read_resume
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 from tests.support.builders import an_action, an_interrupt
 

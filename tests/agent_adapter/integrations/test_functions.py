@@ -84,28 +84,6 @@ def a_payment():
 # --- Decisions ----------------------------------------------------------------------------------------------------
 
 
-async def test_an_edited_call_runs_with_what_was_edited_and_the_rest_as_it_was():
-    """The person reads JSON; what they change and what they leave is built to its type."""
-    till = Till()
-    changed = edit({**SHOWN, "sum": {"amount": "7.00", "currency": "CHF"}, "on": "2026-11-21T12:00:00Z"})
-    approvals, reviewer = scripted(approve(), changed)
-    pay = requires_approval(approvals)(till.pay)
-
-    assert await pay(**a_payment()) == "paid dana"
-    await pay(**a_payment())
-
-    assert [(action.name, action.args) for action in reviewer.asked] == [("pay", SHOWN)] * 2
-    assert till.paid == [
-        tuple(a_payment().values()),
-        (
-            "dana",
-            Money(amount=Decimal("7.00"), currency="CHF"),
-            datetime(2026, 11, 21, 12, tzinfo=UTC),
-            ["rent"],
-        ),
-    ]
-
-
 async def test_a_rejected_call_raises_and_does_not_run():
     """The caller learns that it was rejected, why, and by whom."""
     till = Till()

@@ -7,13 +7,7 @@ from typing import Annotated
 
 import agents
 import pytest
-from agents import (
-    Agent,
-    FunctionTool,
-    Runner,
-    ToolOutputText,
-    function_tool,
-)
+from agents import Agent, FunctionTool, Runner, ToolOutputText, function_tool
 from agents.testing import ScriptedModel, function_call
 from pydantic import AfterValidator
 
@@ -24,14 +18,7 @@ from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from agent_adapter.contract.interrupt import Resume
 from agent_adapter.errors import AgentAdapterError, DecisionNotAllowedError, InvalidRequestError
 from agent_adapter.integrations.functions import requires_approval
-from agent_adapter.integrations.openai_agents import (
-    PausedRun,
-    editable,
-    run,
-    stream,
-    to_request,
-    to_resume,
-)
+from agent_adapter.integrations.openai_agents import PausedRun, editable, run, stream, to_request, to_resume
 from agent_adapter.integrations.openai_agents.tools import DecidedCall, going_on
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
 from agent_adapter.worker.openai_agents import ResumableAgent

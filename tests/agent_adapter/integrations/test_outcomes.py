@@ -4,11 +4,7 @@ import contextlib
 from typing import Annotated
 
 import pytest
-from agents import (
-    Agent,
-    CustomTool,
-    function_tool,
-)
+from agents import Agent, CustomTool, function_tool
 from agents.testing import ScriptedModel as SdkModel
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware, ToolRetryMiddleware

@@ -7,12 +7,7 @@ import threading
 
 import pytest
 
-from agent_adapter.errors import (
-    ClaimedError,
-    ConsumedError,
-    InvalidRequestError,
-    WrongArgumentError,
-)
+from agent_adapter.errors import ClaimedError, ConsumedError, InvalidRequestError, WrongArgumentError
 from agent_adapter.integrations.xpert import run, to_request
 from agent_adapter.testing import approve, edit, reject
 from tests.support.deciding import deciding

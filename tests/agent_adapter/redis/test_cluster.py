@@ -6,11 +6,7 @@ import pytest
 from redis.exceptions import RedisError, ResponseError
 
 from agent_adapter.contract.keys import Keys
-from agent_adapter.errors import (
-    ServerRefusesError,
-    ServerUnreachableError,
-    ServerUnsuitableError,
-)
+from agent_adapter.errors import ServerRefusesError, ServerUnreachableError, ServerUnsuitableError
 from agent_adapter.redis.address import Address, address_of
 from agent_adapter.redis.pool import open_blocking_redis, open_redis, place_of
 from agent_adapter.redis.server_check import check_server, explained

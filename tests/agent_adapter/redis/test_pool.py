@@ -5,13 +5,7 @@ from contextlib import suppress
 from functools import partial
 
 import pytest
-from redis.exceptions import (
-    BusyLoadingError,
-    MovedError,
-    NoPermissionError,
-    ReadOnlyError,
-    ResponseError,
-)
+from redis.exceptions import BusyLoadingError, MovedError, NoPermissionError, ReadOnlyError, ResponseError
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from agent_adapter import ApprovalClient
@@ -25,11 +19,7 @@ from agent_adapter.errors import (
 )
 from agent_adapter.redis import pool as connection
 from agent_adapter.redis.address import address_of
-from agent_adapter.redis.pool import (
-    freeze_meta,
-    open_blocking_redis,
-    open_redis,
-)
+from agent_adapter.redis.pool import freeze_meta, open_blocking_redis, open_redis
 from agent_adapter.redis.scripts import Scripts
 from agent_adapter.redis.server_check import check_server, explained, judge_server, unsaid
 

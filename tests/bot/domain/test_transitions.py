@@ -6,6 +6,7 @@ from functools import partial
 from itertools import count
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -153,10 +154,13 @@ def test_the_same_act_again_changes_nothing_more(acts, act):
     assert record.state.votes == once.votes
 
 
-def test_a_press_that_is_delivered_late_decides_nothing_else():
+@pytest.mark.parametrize("before", [[], ["zeroth"]], ids=["counted", "changed nothing"])
+def test_a_press_that_is_delivered_late_decides_nothing_else(before):
     """Its person has changed their mind since."""
     record = InMemory()
     first = vote("U0ERIK", ApproveDecision(), 0, press="first")
+    for press in before:
+        record.do(vote("U0ERIK", ApproveDecision(), 0, press=press))
     record.do(first)
     record.do(vote("U0ERIK", RejectDecision(), 0, press="second"))
 

@@ -457,18 +457,7 @@ def test_a_call_of_which_only_the_beginning_is_shown_says_how_much_the_agent_wro
     part = card(a_state(an_interrupt(an_action("send", args)), mask=hidden))
 
     assert said in shown([block_of(part.blocks, "a:0:unread")])
-
-
-def test_what_is_too_long_for_a_card_is_read_before_it_is_approved():
-    """The beginning is shown with how much there is; approving, in any way, and editing wait until all is read."""
-    long = an_action("sql", LONG, allow_always=True)
-    alone = card(a_state(an_interrupt(long)))
-    part = card(a_state(an_interrupt(long, an_action(), an_action())))
-
-    assert button_labels([block_of(alone.blocks, "a:0:buttons")])[:3] == ["Open…", "Reject…", "Answer…"]
-    assert ", of 20,005 characters in all" in shown([block_of(part.blocks, "a:0:unread")])
     assert literal_text(part.blocks, "a:0:arguments").endswith("… (more)")
-    assert button_labels([block_of(part.blocks, "bulk")]) == ["Open…", "Reject all…"]
 
 
 def test_a_long_description_is_cut_with_a_statement_and_can_be_read():

@@ -33,6 +33,7 @@ from bot.rendering.modal.argument_form import Unchanged
 from bot.rendering.modal.editing import render_edit_view
 from bot.rendering.modal.field_types import BARE, BOXES, EMPTY
 from bot.rendering.modal.forms import (
+    render_agree_view,
     render_confirm_view,
     render_hand_over_view,
     render_reject_all_view,
@@ -63,6 +64,7 @@ from tests.support.builders import (
     NOW,
     a_decision,
     a_state,
+    a_vote,
     an_action,
     an_admission,
     an_interrupt,
@@ -209,6 +211,21 @@ decisions = st.one_of(
 )
 
 
+cares = st.fixed_dictionaries(
+    {
+        "quorum": st.integers(1, 20),
+        "reject_quorum": st.integers(1, 20),
+        "risk": st.sampled_from(["low", "normal", "high"]),
+        "by_silence": st.booleans(),
+        "mask": st.lists(st.sampled_from(["to", "body", "a b", "$ref"])).map(tuple),
+        "modal_only": st.sampled_from([(), ("to",), ("body",)]),
+    }
+)
+votes = st.lists(decisions.filter(bool), max_size=25).map(
+    lambda said: tuple(a_vote(f"U000000{n:04}", decision) for n, decision in enumerate(said))
+)
+
+
 @st.composite
 def states(draw: st.DrawFn) -> Any:
     asked = draw(st.lists(actions, min_size=1, max_size=3))
@@ -222,8 +239,10 @@ def states(draw: st.DrawFn) -> Any:
     by = draw(st.sampled_from(["U0ERIK", "expired", "somebody <!here> else" * 5]))
     mixed = len(asked) > 1 and draw(st.booleans())
     own = {1: Terms(approvers=["S0000000002"] * 9, decisions=draw(st.none() | st.just(("reject",))))}
-    parts = plan_parts(interrupt, calls_of(interrupt), mixed=mixed)
-    pages = tuple(call.pages for call in calls_of(interrupt))
+    care = draw(st.just({}) | cares)
+    calls = calls_of(interrupt, **care)
+    parts = plan_parts(interrupt, calls, mixed=mixed)
+    pages = tuple(call.pages for call in calls)
     place = Place(channel="C1", actions=everywhere, parts=parts)
     return a_state(
         interrupt,
@@ -237,7 +256,9 @@ def states(draw: st.DrawFn) -> Any:
             own=own if mixed else {},
             places=(place,),
             pages=pages,
+            **care,
         ),
+        votes=dict.fromkeys(everywhere, draw(st.just(()) | votes)),
         status=draw(st.sampled_from(["pending", "decided", "expired", "withdrawn", "refused"])),
         reason=draw(st.none() | words),
         stalled=draw(st.none() | words),
@@ -388,11 +409,20 @@ def test_every_message_of_a_card_has_room_for_a_proposal(count, size, quorum, ri
         assert len(part.blocks) <= MOST_BLOCKS
 
 
+def _before_the_decisions(state):
+    """The same with what people have voted for, and nothing decided."""
+    return replace(state, status="pending", recorded=(None,) * len(state.recorded))
+
+
 def _assert_views(state):
+    before = _before_the_decisions(state)
+    assert_slack_takes_card(render_card(before))
     for index in {0, len(state.actions) - 1}:
         pages = min(len(pages_of(state.actions[index])), 3)
         for render in (render_edit_view, render_reject_view, render_respond_view):
             assert_slack_takes_view(render(state, index))
+        for render in (render_agree_view, render_confirm_view):
+            assert_slack_takes_view(render(before, index))
         for page in range(1, pages + 1):
             assert_slack_takes_view(render_reading_view(state, index, page, pages_read=page - 1))
     assert_slack_takes_view(render_reject_all_view(state, 0))

@@ -15,12 +15,7 @@ from cryptography.hazmat.primitives.serialization import (
 from agent_adapter import InvalidRequestError
 from agent_adapter.receipts.key_files import read_keys, write_keys
 from agent_adapter.receipts.ring import RingKey
-from agent_adapter.receipts.signer import (
-    new_signer,
-    public_of,
-    read_signer,
-    signer_from_environment,
-)
+from agent_adapter.receipts.signer import new_signer, public_of, read_signer, signer_from_environment
 from bot.domain.errors import KeyUnfitError, SettingsError
 from bot.jobs.slack_link import SlackLink
 from bot.runtime.bot_keys import load_bot_keys

@@ -6,12 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 from aiohttp import ClientSession, ClientTimeout
 
-from bot.domain.errors import (
-    InterruptFaultError,
-    SlackError,
-    SlackUnclearError,
-    WorkspaceFaultError,
-)
+from bot.domain.errors import InterruptFaultError, SlackError, SlackUnclearError, WorkspaceFaultError
 from bot.domain.person import Person
 from bot.slack.client import SlackClient
 from bot.slack.directory import Directory

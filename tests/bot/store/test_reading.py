@@ -15,11 +15,7 @@ from bot.rendering.card.layout import lay_out
 from bot.rendering.pages import pages_of
 from bot.store.records import ApprovalStore
 from bot.use_cases.who_may_decide import first_objection
-from tests.bot.rendering.slack_side import (
-    assert_slack_takes_card,
-    button_labels,
-    shown,
-)
+from tests.bot.rendering.slack_side import assert_slack_takes_card, button_labels, shown
 from tests.support.builders import an_action, an_admission, an_interrupt
 
 ERIK = "U0ERIK"

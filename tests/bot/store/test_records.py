@@ -10,13 +10,7 @@ from redis.asyncio import Redis
 
 from agent_adapter import ApprovalClient
 from agent_adapter.contract.arguments import encode
-from agent_adapter.contract.hitl import (
-    ApproveDecision,
-    Decision,
-    EditDecision,
-    EditedAction,
-    RejectDecision,
-)
+from agent_adapter.contract.hitl import ApproveDecision, Decision, EditDecision, EditedAction, RejectDecision
 from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import dump_recorded, unix_milliseconds
 from agent_adapter.errors import InvalidRequestError, UnreadableRecordError

@@ -15,14 +15,7 @@ from bot.domain.errors import BrokenSealError
 from bot.domain.messages import Remark
 from bot.domain.schedule import Extension, Step
 from bot.domain.seal import Seal
-from bot.store.sealed import (
-    FACTS,
-    bounded,
-    sealed_admission,
-    sealed_deadline,
-    sealed_fact,
-    unsealed,
-)
+from bot.store.sealed import FACTS, bounded, sealed_admission, sealed_deadline, sealed_fact, unsealed
 from tests.support.builders import an_action, an_admission, an_interrupt
 from tests.support.properties import bounded as tried
 

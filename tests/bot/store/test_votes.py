@@ -10,11 +10,7 @@ from typing import Any
 import pytest
 
 from agent_adapter import ApprovalClient
-from agent_adapter.contract.hitl import (
-    ApproveDecision,
-    Decision,
-    RejectDecision,
-)
+from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecision
 from agent_adapter.contract.record import dump_recorded, unix_milliseconds
 from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Approval
@@ -22,7 +18,7 @@ from bot.domain.ids import MessageId
 from bot.domain.messages import Shown
 from bot.domain.schedule import Extension
 from bot.domain.transitions import end, miss
-from bot.domain.votes import Press, position_of
+from bot.domain.votes import position_of
 from bot.rendering.pages import measure
 from bot.sentences import in_answer
 from bot.slack.directory import Directory
@@ -190,18 +186,6 @@ async def test_whatever_speaks_against_a_decision_keeps_it_from_counting(
     assert (answer.recorded, said in answer.sentence) == (False, True)
     found = await newest(store, state)
     assert (found.recorded, found.votes) == ((None,), {})
-
-
-async def test_a_press_that_changed_nothing_is_known_when_it_is_delivered_again(client, store, directory):
-    """Its person has decided otherwise since."""
-    state, decisions = (
-        await asked(client, store, quorum=2, reject_quorum=2),
-        Decisions(store, Judge(directory), AS_BEFORE),
-    )
-    for name, decision in [("a", APPROVE), ("b", APPROVE), ("c", REJECT), ("b", APPROVE)]:
-        await decisions.decide(await newest(store, state), ERIK, {0: decision}, press=Press(name=name))
-
-    assert [vote.position for vote in (await newest(store, state)).votes[0]] == ["reject"]
 
 
 async def test_nobody_approves_what_was_refused_for_good_when_redis_has_forgotten_it(

@@ -8,17 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.text.literal import (
-    clip,
-    has_decomposed,
-    has_hidden,
-    head,
-    mrkdwn,
-    one_line,
-    pieces,
-    units,
-    visible,
-)
+from bot.text.literal import clip, has_decomposed, has_hidden, head, mrkdwn, one_line, pieces, units, visible
 from bot.text.look_alikes import misread_words
 from tests.support.properties import bounded
 

@@ -20,15 +20,7 @@ from bot.sentences import in_answer
 from bot.use_cases.answers import Answer
 from bot.use_cases.decide import Decisions
 from bot.use_cases.who_may_decide import Judge, first_objection
-from tests.bot.store.test_votes import (
-    DANA,
-    ERIK,
-    MIRA,
-    asked,
-    directory,
-    newest,
-    press,
-)
+from tests.bot.store.test_votes import DANA, ERIK, MIRA, asked, directory, newest, press
 from tests.support.builders import NOW, a_state, an_action, an_interrupt, on_terms
 from tests.support.deciding import AS_BEFORE, FACTS, record
 

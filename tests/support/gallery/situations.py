@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol
 
 from agent_adapter import ActionRequest, Outcome, ReviewConfig
 from tests.support.builders import an_action
-from tests.support.gallery.hands import Hands
+from tests.support.people import Someone
 
 APPROVE_REJECT = ("approve", "reject")
 DECISIONS = ("approve", "edit", "reject")
@@ -34,9 +34,9 @@ Calls = tuple[tuple[ActionRequest, ReviewConfig], ...]
 class Asked(Protocol):
     """A question that was asked, and the people around it."""
 
-    dana: Hands
-    erik: Hands
-    mira: Hands
+    dana: Someone
+    erik: Someone
+    mira: Someone
 
     async def card(self, saying: str = "") -> dict[str, Any]:
         """Give its card, once it says this."""
@@ -197,7 +197,15 @@ def _four_tools() -> Calls:
 
 
 async def _approved(asked: Asked) -> None:
-    await asked.dana.approve(await asked.card())
+    card = await asked.card()
+    elements = [found for block in card["blocks"] for found in block.get("elements") or ()]
+    green = next(found for found in elements if found.get("style") == "primary")
+    await asked.dana.press(card, green["action_id"])
+
+
+async def _edited(asked: Asked, amount: str) -> None:
+    form = await asked.erik.opened(await asked.card(), "edit:0")
+    await asked.erik.fill(form, amount=amount)
 
 
 async def _done(asked: Asked) -> None:
@@ -213,21 +221,20 @@ async def _failed(asked: Asked) -> None:
 
 
 async def _changed(asked: Asked) -> None:
-    await asked.erik.edit(await asked.card(), {"amount": "49.95"})
+    await _edited(asked, "49.95")
     await asked.run(Outcome.done("paid 49.95 EUR back to Ada Park"))
     await asked.card(", done")
 
 
 async def _rejected(asked: Asked) -> None:
-    await asked.mira.reject(
-        await asked.card(), "Wrong order: the photos show order 4731. Ask the customer again."
-    )
+    form = await asked.mira.opened(await asked.card(), "reject:0")
+    await asked.mira.fill(form, Reason="Wrong order: the photos show order 4731. Ask the customer again.")
     await asked.run()
     await asked.card("it did not run")
 
 
 async def _proposed(asked: Asked) -> None:
-    await asked.erik.edit(await asked.card(), {"amount": "1200"})
+    await _edited(asked, "1200")
     await asked.card("changed this")
 
 

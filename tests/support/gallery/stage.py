@@ -25,9 +25,8 @@ from playground.redis_server import private_redis
 from playground.workspace import TEAM
 from tests.conftest import keys_of, settings_for, until
 from tests.support.browser import Screen, browsing
-from tests.support.gallery.hands import Hands
 from tests.support.gallery.situations import POLICY, Calls, Situation
-from tests.support.people import words
+from tests.support.people import Someone, words
 
 Json = dict[str, Any]
 TALL, FORM = 2800, 900
@@ -47,7 +46,7 @@ class Question:
         self._stage, self._situation, self._since = stage, situation, since
         self._run = uuid4().hex
         self.dana, self.erik, self.mira = (
-            Hands(stage.slack, user) for user in ("U0DANA", "U0ERIK", "U0MIRA")
+            Someone(stage.slack, user) for user in ("U0DANA", "U0ERIK", "U0MIRA")
         )
 
     async def ask(self, *calls: Calls) -> None:
@@ -125,9 +124,11 @@ class Stage:
     async def pictures(self, situation: Situation) -> dict[int, bytes]:
         """Take the picture of a situation in each window, by its width."""
         question, card = await self.shown(situation)
-        await question.dana.close_all()
         await situation.opens(question, card)
-        return {width: await self._look(width, situation, card) for width in self.screens}
+        taken = {width: await self._look(width, situation, card) for width in self.screens}
+        for view in (await self.slack.views("U0DANA"))[-1:]:
+            await self.slack.close_view("U0DANA", view["id"], clear=True)
+        return taken
 
     async def _look(self, width: int, situation: Situation, card: Json) -> bytes:
         screen = self.screens[width]
