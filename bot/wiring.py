@@ -16,8 +16,8 @@ from agent_adapter.contract.keys import Keys
 from agent_adapter.loops import Work
 from agent_adapter.redis.address import address_of
 from bot.api.agents import Agents, SealedQuestions
+from bot.api.failures import Rates
 from bot.api.keys import KeyRing
-from bot.api.rates import Rates
 from bot.api.routes import ApiSpace, build_api
 from bot.domain.errors import SettingsError
 from bot.http.application import HttpServer, build_site
@@ -34,8 +34,8 @@ from bot.jobs.presenter import Presenter
 from bot.jobs.redis_restore import RestoreGuard
 from bot.jobs.silence_check import SilenceCheck
 from bot.jobs.slack_call import Line
-from bot.jobs.slack_link import SlackLink
 from bot.jobs.slack_trouble import SlackTrouble
+from bot.jobs.slack_link import SlackLink
 from bot.jobs.slack_watch import SlackWatch
 from bot.listeners.actions import Buttons
 from bot.listeners.deliveries import Deliveries, bind
@@ -45,8 +45,8 @@ from bot.on_call.schedules import Schedules
 from bot.runtime.bot_keys import BotKeys
 from bot.runtime.health import Health
 from bot.runtime.metrics import build_registry
+from bot.runtime.offload import Tasks
 from bot.runtime.settings import Settings
-from bot.runtime.tasks import Tasks
 from bot.slack.client import SlackClient
 from bot.slack.directory import Directory
 from bot.slack.pacing import Pacing

@@ -32,11 +32,10 @@ from agent_adapter.errors import (
 from agent_adapter.redis.records import Record
 from bot.api.agents import Agents
 from bot.api.answers import ENDED, Waits, describe, events, known_by
-from bot.api.failures import MAX_BODY, Handler, RefusedError, answer, as_failure
+from bot.api.failures import MAX_BODY, STRANGERS, Handler, Rates, RefusedError, answer, as_failure
 from bot.api.keys import ApiKey, KeyRing
 from bot.api.messages import Ask, Claiming, Report, Resumed, read_as
-from bot.api.rates import STRANGERS, Rates
-from bot.http.bodies import read_body
+from bot.http.application import read_body
 from bot.runtime.offload import Received, offload
 from bot.use_cases.agent_limits import Quota, TooMuch
 

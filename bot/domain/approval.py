@@ -13,12 +13,11 @@ from agent_adapter.contract.interrupt import Interrupt, OnExpiry
 from agent_adapter.contract.outcome import RUNS, Reported
 from agent_adapter.contract.record import Recorded, kind_of_silence
 from agent_adapter.contract.trace import TraceContext
-from bot.domain.action import Action
+from bot.domain.action import Action, only_options
 from bot.domain.admission import Admission, Place, Terms, Told
 from bot.domain.ids import MessageId
 from bot.domain.masking import masked_digest, scrub_all, secrets_of
 from bot.domain.messages import Remark, Shown, Stage
-from bot.domain.options import only_options
 from bot.domain.standing import StandingApproval
 from bot.domain.votes import Proposal, Vote, Written
 from bot.sentences.words import Deadline

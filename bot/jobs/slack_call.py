@@ -25,7 +25,7 @@ from bot.rendering.blocks import Block
 from bot.rendering.card.card import Part, render_message
 from bot.runtime.health import PLACE, Health
 from bot.runtime.metrics import TIME_TO_CARD, exemplar_of
-from bot.runtime.tasks import Tasks
+from bot.runtime.offload import Tasks
 from bot.slack.client import SlackClient
 from bot.slack.pacing import Pacing
 from bot.store.messages import PartLease

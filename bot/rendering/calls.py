@@ -10,10 +10,9 @@ from typing import Any
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import ActionRequest
 from agent_adapter.contract.interrupt import Interrupt
-from bot.domain.action import Action, once
+from bot.domain.action import OPTIONS, TEXTS, Action, once, options_of, question_args, question_name
 from bot.domain.admission import Terms
 from bot.domain.masking import Unshown, secrets_of
-from bot.domain.options import OPTIONS, TEXTS, options_of, question_args, question_name
 from bot.domain.subject import unexpected
 from bot.rendering.arguments import Argument, argument_lines, arguments_of
 from bot.rendering.blocks import (

@@ -11,9 +11,8 @@ from decimal import Decimal, Inexact, localcontext
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
-from bot.domain.action import Action, once_as_asked
+from bot.domain.action import Action, once_as_asked, question_of
 from bot.domain.masking import has_unshown
-from bot.domain.options import question_of
 from bot.domain.subject import Fact, Facts, Kind, as_number, largest_of, names_unit
 from bot.rendering.arguments import is_same
 from bot.rendering.calls import safe_name

@@ -23,7 +23,7 @@ from bot.domain.errors import (
     StoreUnavailableError,
     VotersUnknownError,
 )
-from bot.domain.mentions import mention
+from bot.domain.person import mention
 from bot.domain.seal import CLOCKS_DIFFER
 from bot.domain.standing import StandingTerms
 from bot.domain.statement import said_by_person

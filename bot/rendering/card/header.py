@@ -8,8 +8,7 @@ from agent_adapter.contract.record import EXPIRED
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.masking import scrub, scrub_all
-from bot.domain.mentions import mention
-from bot.domain.person import is_person
+from bot.domain.person import is_person, mention
 from bot.rendering.arguments import argument_lines
 from bot.rendering.blocks import Block, context, header, literal_within, quote, section
 from bot.rendering.card.thread import all_reported_at, ran_blocks

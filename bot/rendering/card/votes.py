@@ -8,7 +8,7 @@ from bot.domain.action import Action
 from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Approval
 from bot.domain.masking import hide
-from bot.domain.mentions import approver_names, mention
+from bot.domain.person import approver_names, mention
 from bot.domain.votes import PROPOSAL, Proposal, Written, kind_of
 from bot.rendering.arguments import change_lines
 from bot.rendering.blocks import Block, json_size, literal_within

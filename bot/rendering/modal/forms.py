@@ -5,11 +5,10 @@ from datetime import timedelta
 from typing import Any
 
 from agent_adapter.contract.hitl import EditDecision, RespondDecision
-from bot.domain.action import Action
+from bot.domain.action import Action, question_name
 from bot.domain.approval import Approval
 from bot.domain.bulk import decided_together
 from bot.domain.masking import hide
-from bot.domain.options import question_name
 from bot.domain.standing import StandingTerms
 from bot.rendering import buttons
 from bot.rendering.blocks import Block, actions, context, input_block, literal, section, words_apart

@@ -3,7 +3,7 @@
 from agent_adapter.contract.hitl import EditDecision, RespondDecision
 from bot.domain.action import Action
 from bot.domain.approval import Approval
-from bot.domain.mentions import approver_names, mention
+from bot.domain.person import approver_names, mention
 from bot.domain.votes import Written
 from bot.rendering import buttons
 from bot.rendering.arguments import change_lines, text_lines
