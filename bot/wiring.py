@@ -34,8 +34,8 @@ from bot.jobs.presenter import Presenter
 from bot.jobs.redis_restore import RestoreGuard
 from bot.jobs.silence_check import SilenceCheck
 from bot.jobs.slack_call import Line
-from bot.jobs.slack_trouble import SlackTrouble
 from bot.jobs.slack_link import SlackLink
+from bot.jobs.slack_trouble import SlackTrouble
 from bot.jobs.slack_watch import SlackWatch
 from bot.listeners.actions import Buttons
 from bot.listeners.deliveries import Deliveries, bind

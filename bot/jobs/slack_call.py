@@ -215,7 +215,7 @@ class SlackCall:
             await self.line.pacing.hold(error.retry_after, "edit")
         else:
             await self.line.pacing.hold(error.retry_after, "post", self.part.channel)
-        await self._note_failure(error, again_in=error.retry_after)
+        await self._note_failure(error)
         return await self.line.trouble.come_again_in(self.state.id, error)
 
     async def _on_not_compared(self, error: SlackBusyError | SlackUnclearError) -> int:
@@ -231,7 +231,7 @@ class SlackCall:
 
     async def _on_unclear(self, error: SlackUnclearError) -> int:
         logger.warning("slack.unclear", extra={"interrupt_id": self.state.id, "reason": str(error)})
-        await self._note_failure(error, again_in=self.line.lease / 1000)
+        await self._note_failure(error)
         if self.shown and error.answered:
             await self.give_back()
             return RETRY
@@ -325,8 +325,8 @@ class SlackCall:
         await self._save(None, forget=True)
         return 0
 
-    async def _note_failure(self, error: SlackError, *, again_in: float) -> None:
-        self.line.health.call_failed(EDIT if self.shown else POST, str(error), again_in=again_in)
+    async def _note_failure(self, error: SlackError) -> None:
+        self.line.health.call_failed(EDIT if self.shown else POST, str(error))
         await self.line.trouble.say_if_nothing_is_posted(self.state, self.part.id)
 
     async def _delete(self, shown: Shown) -> None:

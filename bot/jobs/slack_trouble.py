@@ -42,7 +42,7 @@ class SlackTrouble:
 
     async def say_if_nothing_is_posted(self, state: Approval, part: MessageId) -> None:
         """Say to the agents that wait that Slack takes no messages now."""
-        if part not in state.shown and (why := self.health.lasting(POST)):
+        if part not in state.shown and (why := self.health.warnings.get(POST)):
             await self.store.set_notice(state.id, f"Slack takes no messages: {why}")
 
     async def refuse_unreachable(self, state: Published, error: InterruptFaultError) -> None:
