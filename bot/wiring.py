@@ -24,7 +24,7 @@ from bot.http.application import HttpServer, build_site
 from bot.jobs.admit import Admissions
 from bot.jobs.audit_mover import EVERY as AUDIT_EVERY
 from bot.jobs.audit_mover import MOST_BYTES, AuditMover, posting_to
-from bot.jobs.deadlines import Deadlines
+from bot.jobs.deadlines import Deadlines, SilenceCheck
 from bot.jobs.heartbeat import EVERY as BEAT_EVERY
 from bot.jobs.heartbeat import Heartbeat
 from bot.jobs.inboxes import QUIET, InboxReader, WakeUps
@@ -32,10 +32,8 @@ from bot.jobs.leased_loop import Worker
 from bot.jobs.policy_watch import PolicyKeeper
 from bot.jobs.presenter import Presenter
 from bot.jobs.redis_restore import RestoreGuard
-from bot.jobs.silence_check import SilenceCheck
-from bot.jobs.slack_call import Line
+from bot.jobs.slack_call import Line, SlackTrouble
 from bot.jobs.slack_link import SlackLink
-from bot.jobs.slack_trouble import SlackTrouble
 from bot.jobs.slack_watch import SlackWatch
 from bot.listeners.actions import Buttons
 from bot.listeners.deliveries import Deliveries, bind

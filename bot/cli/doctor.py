@@ -24,11 +24,10 @@ from agent_adapter.redis.server_check import FOR_NOW, explained, judge_server, r
 from bot.domain.errors import SettingsError, SlackError, SlackUnclearError
 from bot.domain.person import is_on_call
 from bot.domain.policy import Policy
-from bot.jobs.mentioned import Look, look_at, undecidable
-from bot.jobs.policy_watch import load_policy, scopes_for
+from bot.jobs.policy_watch import Look, load_policy, look_at, scopes_for, undecidable
 from bot.on_call.schedules import Schedules, UnansweredError
+from bot.policy.checks import without_ring
 from bot.policy.file import Mention, PolicyFile
-from bot.policy.gaps import without_ring
 from bot.runtime.bot_keys import UNSIGNED, load_bot_keys
 from bot.runtime.health import Health
 from bot.runtime.host_clock import apart

@@ -14,8 +14,8 @@ from agent_adapter.contract.record import EXPIRED
 from bot.domain.action import Action
 from bot.domain.admission import Place, Told
 from bot.domain.approval import Approval
+from bot.domain.ids import Remark
 from bot.domain.masking import scrub
-from bot.domain.messages import Remark
 from bot.domain.person import mention
 from bot.domain.standing import StandingApproval
 from bot.rendering.arguments import argument_lines
@@ -39,8 +39,7 @@ from bot.rendering.card.title import alarm, alarm_text, failed_in, long_title, r
 from bot.rendering.card.votes import not_run_words
 from bot.rendering.subject import subject, subject_of, tool_of
 from bot.sentences import in_text, in_thread, on_card, words
-from bot.text.literal import clip, one_line, visible, without_marks
-from bot.text.set_apart import mrkdwn_line
+from bot.text.literal import clip, mrkdwn_line, one_line, visible, without_marks
 
 SHOWN_USES = 20
 _CALL = 160
