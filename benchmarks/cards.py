@@ -24,8 +24,7 @@ from bot.domain.admission import Admission
 from bot.domain.admit import admit
 from bot.domain.approval import Approval
 from bot.domain.codec import admission_fields, read_state
-from bot.domain.ids import MessageId
-from bot.domain.messages import Shown
+from bot.domain.ids import MessageId, Shown
 from bot.domain.policy import Policy
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import lay_out

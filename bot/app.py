@@ -20,13 +20,12 @@ from agent_adapter.redis.pool import end_task, freeze_meta, open_redis, place_of
 from agent_adapter.redis.server_check import check_server, explaining, read_info
 from bot.domain.errors import NotConfirmedError
 from bot.jobs.policy_watch import PolicyKeeper
-from bot.runtime.bot_keys import UNSIGNED, load_bot_keys
+from bot.runtime.bot_keys import UNSIGNED, agree_on_seal, load_bot_keys
 from bot.runtime.health import Health
 from bot.runtime.offload import SWITCH_EVERY
 from bot.runtime.settings import NOT_KEPT, Settings
 from bot.slack.client import as_json
 from bot.store.durability import LOCAL, Durability, durability_on
-from bot.store.namespace import agree_on_seal
 from bot.store.records import ApprovalStore
 from bot.wiring import Bot, Job, Opened, compose
 

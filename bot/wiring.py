@@ -16,15 +16,15 @@ from agent_adapter.contract.keys import Keys
 from agent_adapter.loops import Work
 from agent_adapter.redis.address import address_of
 from bot.api.agents import Agents, SealedQuestions
+from bot.api.failures import Rates
 from bot.api.keys import KeyRing
-from bot.api.rates import Rates
 from bot.api.routes import ApiSpace, build_api
 from bot.domain.errors import SettingsError
 from bot.http.application import HttpServer, build_site
 from bot.jobs.admit import Admissions
 from bot.jobs.audit_mover import EVERY as AUDIT_EVERY
 from bot.jobs.audit_mover import MOST_BYTES, AuditMover, posting_to
-from bot.jobs.deadlines import Deadlines
+from bot.jobs.deadlines import Deadlines, SilenceCheck
 from bot.jobs.heartbeat import EVERY as BEAT_EVERY
 from bot.jobs.heartbeat import Heartbeat
 from bot.jobs.inboxes import QUIET, InboxReader, WakeUps
@@ -32,10 +32,8 @@ from bot.jobs.leased_loop import Worker
 from bot.jobs.policy_watch import PolicyKeeper
 from bot.jobs.presenter import Presenter
 from bot.jobs.redis_restore import RestoreGuard
-from bot.jobs.silence_check import SilenceCheck
-from bot.jobs.slack_call import Line
+from bot.jobs.slack_call import Line, SlackTrouble
 from bot.jobs.slack_link import SlackLink
-from bot.jobs.slack_trouble import SlackTrouble
 from bot.jobs.slack_watch import SlackWatch
 from bot.listeners.actions import Buttons
 from bot.listeners.deliveries import Deliveries, bind
@@ -45,8 +43,8 @@ from bot.on_call.schedules import Schedules
 from bot.runtime.bot_keys import BotKeys
 from bot.runtime.health import Health
 from bot.runtime.metrics import build_registry
+from bot.runtime.offload import Tasks
 from bot.runtime.settings import Settings
-from bot.runtime.tasks import Tasks
 from bot.slack.client import SlackClient
 from bot.slack.directory import Directory
 from bot.slack.pacing import Pacing

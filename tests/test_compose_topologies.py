@@ -16,7 +16,7 @@ from redis.exceptions import RedisError
 
 from agent_adapter.contract.keys import Keys
 from agent_adapter.redis.pool import freeze_meta, open_redis
-from bot.cli.acl import lines, users_of
+from bot.cli.commands import lines, users_of
 from playground.redis_server import find_executable, free_port, start_process
 from tests.support.lanes import require
 from tests.support.pages import page

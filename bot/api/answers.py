@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Coroutine
-from typing import Any, TypeVar
+from typing import Any
 
 from agent_adapter.background import in_background
 from agent_adapter.client import ApprovalClient
@@ -16,8 +16,6 @@ from agent_adapter.redis.pool import end_task
 from agent_adapter.redis.records import Record
 from bot.api.failures import problem
 from bot.api.messages import ReportedOutcome, State
-
-_T = TypeVar("_T")
 
 HEARTBEAT = 15.0
 """Seconds between two keep-alive lines, less than the idle limits of usual proxies."""
@@ -57,57 +55,42 @@ def describe(record: Record) -> State:
     )
 
 
-class Waits:
-    """The waits of clients, which can ask again."""
+async def wait_within(work: Coroutine[Any, Any, object], seconds: float, ended: asyncio.Event) -> None:
+    """Wait for this, at most this long, and not after the end. Its errors are raised. Its result is read elsewhere."""
+    task = in_background(work, name="waiting")
+    try:
+        await _wait(task, seconds, ended)
+        if task.done():
+            task.result()
+    finally:
+        task.cancel()
 
-    def __init__(self) -> None:
-        self._tasks: set[asyncio.Task[Any]] = set()
-        self._ended = False
 
-    def start(self, work: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
-        """Begin waiting. The task is cancelled when everything ends."""
-        task = in_background(work, name="waiting")
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        if self._ended:
-            task.cancel()
-        return task
-
-    async def within(self, work: Coroutine[Any, Any, object], seconds: float) -> None:
-        """Wait for this, at most this long. Its errors are raised. Its result is read elsewhere."""
-        task = self.start(work)
-        try:
-            await asyncio.wait({task}, timeout=seconds)
-            if task.done() and not task.cancelled():
-                task.result()
-        finally:
-            task.cancel()
-
-    def end(self) -> None:
-        """End all waits, and those that begin later."""
-        self._ended = True
-        for task in self._tasks:
-            task.cancel()
+async def _wait(task: asyncio.Task[Any], seconds: float, ended: asyncio.Event) -> None:
+    ending = asyncio.create_task(ended.wait())
+    await asyncio.wait({task, ending}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    ending.cancel()
 
 
 async def events(
-    agent: ApprovalClient, interrupt_id: str, *, known: Collection[int], waits: Waits
+    agent: ApprovalClient, interrupt_id: str, *, known: Collection[int], ended: asyncio.Event
 ) -> AsyncGenerator[bytes]:
     """Give an event for each decision that is not known, and one with the answer when everything has settled.
 
     The id of an event lists the actions that are decided by then, so that any replica can go on behind it.
+    The client asks again when `ended` is set: this process stops.
     """
     given = set(known)
     following: Any = agent.decisions(interrupt_id)
-    upcoming = waits.start(_next(following))
+    upcoming = in_background(_next(following), name="waiting")
     try:
         while True:
-            await asyncio.wait({upcoming}, timeout=HEARTBEAT)
+            await _wait(upcoming, HEARTBEAT, ended)
+            if ended.is_set():
+                return
             if not upcoming.done():
                 yield b": waiting\n\n"
                 continue
-            if upcoming.cancelled():
-                return
             decided = upcoming.result()
             if decided is None:
                 yield _event(ENDED, "settled", describe(await agent.record(interrupt_id)).dump())
@@ -116,7 +99,7 @@ async def events(
                 given.add(decided.index)
                 event = {"index": decided.index, "decision": dump_decision(decided.decision)}
                 yield _event(",".join(map(str, sorted(given))), "decision", event)
-            upcoming = waits.start(_next(following))
+            upcoming = in_background(_next(following), name="waiting")
     except AgentAdapterError as error:
         # The status was sent long ago, so an event says what went wrong.
         _, failure = problem(error)

@@ -1,7 +1,10 @@
-"""Every error of the API in one form: `{"error": {"code": …, "message": …}}`."""
+"""Every error of the API in one form, `{"error": {"code": …, "message": …}}`, and how many requests a key may send."""
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+import math
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from aiohttp import web
@@ -22,7 +25,7 @@ from agent_adapter.errors import (
     UnreadableRecordError,
 )
 from agent_adapter.redis.acts import UnsureError
-from bot.http.bodies import BodyError
+from bot.http.application import BodyError
 
 logger = logging.getLogger(__name__)
 
@@ -115,3 +118,53 @@ def answer(value: object, *, status: int = 200, headers: Mapping[str, str] | Non
         # An answer can contain an agent's arguments, so no cache may keep it.
         headers={"Content-Type": "application/json", "Cache-Control": "no-store", **(headers or {})},
     )
+
+
+MAX_WAITING = 500
+"""Requests that wait at the same time. Each holds a connection, which is one of the open files that a process may have."""
+STRANGERS = ""
+"""The name of the bucket that all requests without a valid key share."""
+
+
+class Rates:
+    """A token bucket for each key. It holds the requests of a minute and fills evenly."""
+
+    def __init__(self, per_minute: int) -> None:
+        self._most = per_minute
+        self._buckets: dict[str, tuple[float, float]] = {}
+        self._waiting = 0
+
+    def spend(self, key_id: str) -> None:
+        """Take one request from a key's allowance.
+
+        Raises:
+            RefusedError: 429, with the seconds until the next one.
+        """
+        now = time.monotonic()
+        left, since = self._buckets.get(key_id, (float(self._most), now))
+        left = min(float(self._most), left + (now - since) * self._most / 60)
+        if left < 1:
+            seconds = math.ceil((1 - left) * 60 / self._most)
+            cure = f"go on after {seconds} s, and wait with ?wait=60 rather than ask often"
+            raise _limited(f"more than {self._most} requests a minute: {cure}", seconds)
+        self._buckets[key_id] = (left - 1, now)
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Count a request that waits.
+
+        Raises:
+            RefusedError: 429, when too many do.
+        """
+        if self._waiting >= MAX_WAITING:
+            cure = "ask again without waiting, or ask another bot"
+            raise _limited(f"{MAX_WAITING} requests wait at this bot already: {cure}", 1)
+        self._waiting += 1
+        try:
+            yield
+        finally:
+            self._waiting -= 1
+
+
+def _limited(sentence: str, seconds: int) -> RefusedError:
+    return RefusedError(429, "rate_limited", sentence, Retry_After=str(seconds))

@@ -1,5 +1,6 @@
 """What each address does."""
 
+import asyncio
 import logging
 import re
 from contextlib import aclosing, suppress
@@ -31,12 +32,11 @@ from agent_adapter.errors import (
 )
 from agent_adapter.redis.records import Record
 from bot.api.agents import Agents
-from bot.api.answers import ENDED, Waits, describe, events, known_by
-from bot.api.failures import MAX_BODY, Handler, RefusedError, answer, as_failure
+from bot.api.answers import ENDED, describe, events, known_by, wait_within
+from bot.api.failures import MAX_BODY, STRANGERS, Handler, Rates, RefusedError, answer, as_failure
 from bot.api.keys import ApiKey, KeyRing
 from bot.api.messages import Ask, Claiming, Report, Resumed, read_as
-from bot.api.rates import STRANGERS, Rates
-from bot.http.bodies import read_body
+from bot.http.application import read_body
 from bot.runtime.offload import Received, offload
 from bot.use_cases.agent_limits import Quota, TooMuch
 
@@ -95,7 +95,7 @@ class Api:
     def __init__(self, space: ApiSpace, rates: Rates) -> None:
         self._space = space
         self._rates = rates
-        self._waits = Waits()
+        self._ended = asyncio.Event()
 
     @web.middleware
     async def admit(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -160,7 +160,7 @@ class Api:
         agent, interrupt_id = await self._addressed(request, "wait")
         if seconds := _seconds(request):
             with self._rates.waiting():
-                await self._waits.within(agent.wait(interrupt_id), seconds)
+                await wait_within(agent.wait(interrupt_id), seconds, self._ended)
         return answer(describe(await agent.record(interrupt_id)).dump())
 
     async def follow(self, request: web.Request) -> web.StreamResponse:
@@ -180,7 +180,7 @@ class Api:
         )
         with self._rates.waiting(), suppress(ConnectionError):
             await response.prepare(request)
-            stream = events(agent, interrupt_id, known=known_by(last), waits=self._waits)
+            stream = events(agent, interrupt_id, known=known_by(last), ended=self._ended)
             async with aclosing(stream) as chunks:
                 async for chunk in chunks:
                     await response.write(chunk)
@@ -234,7 +234,7 @@ class Api:
 
     async def end_waits(self, _: web.Application) -> None:
         """Answer all waiting requests with the current state."""
-        self._waits.end()
+        self._ended.set()
 
     async def close(self, _: web.Application) -> None:
         """Close the clients of the agents."""

@@ -22,10 +22,9 @@ from bot.domain.admit import look_alike
 from bot.domain.errors import SettingsError, SlackError
 from bot.domain.policy import AGENT, Policy
 from bot.domain.rules import THREAD, Rule
-from bot.jobs.mentioned import Look, look_at_all, undecidable
-from bot.jobs.policy_watch import read_text
+from bot.jobs.policy_watch import Look, look_at_all, read_text, undecidable
+from bot.policy.checks import gaps, unconfirmed, without_ring
 from bot.policy.file import Mention, PolicyFile, PolicyFileError, read_policy
-from bot.policy.gaps import gaps, unconfirmed, without_ring
 from bot.policy.keys import json_schema
 from bot.policy.yaml_values import Problem
 from bot.runtime.settings import Access, load_access

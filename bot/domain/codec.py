@@ -25,8 +25,7 @@ from agent_adapter.errors import InvalidRequestError
 from bot.domain.admission import Admission, Terms
 from bot.domain.approval import Approval, Assignment, CardStatus, Published
 from bot.domain.errors import DamagedRecordError
-from bot.domain.ids import MessageId
-from bot.domain.messages import PostedMessage, Remark, Shown
+from bot.domain.ids import MessageId, PostedMessage, Remark, Shown
 from bot.domain.standing import Ended, StandingApproval, StandingTerms, Use
 from bot.domain.votes import Proposal, Vote
 

@@ -1,11 +1,14 @@
-"""The ids that Slack carries back to us: made and read in one place.
+"""The ids that Slack carries back to us, made and read in one place, and the messages that have them.
 
 A click carries ids, and the name of what was asked. What the ids mean is read from the record.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal, Self
+
+from agent_adapter.contract.hitl import WireModel
 
 KEPT = "="
 """The digest of a message that is never drawn again, whatever its record says."""
@@ -162,3 +165,47 @@ class Label:
             )
         except (KeyError, TypeError, ValueError):
             return None
+
+
+Stage = Literal["open", "ended", "resumed"]
+"""The states of an interrupt, as people in the channel see them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What Slack shows of one part."""
+
+    channel: str
+    ts: str
+    digest: str
+    stage: Stage = "open"
+
+
+@dataclass(frozen=True, slots=True)
+class PostedMessage:
+    """One of our messages, as its record knows it."""
+
+    interrupt_id: str
+    part: MessageId
+    thread_ts: str | None
+    shown: Shown
+    is_open: bool
+    is_untaken: bool
+    """Whether its agent can still take the answer."""
+
+
+class Remark(WireModel):
+    """A message in the thread of a card: posted once, never changed."""
+
+    kind: Literal["remind", "escalate", "extend", "hand_over", "propose"]
+    places: tuple[int, ...]
+    """The places that get it."""
+    actions: tuple[int, ...] = ()
+    mentions: tuple[str, ...] = ()
+    """The people that it mentions."""
+    also_in: str | None = None
+    """The other channel where it is asked."""
+    by: str | None = None
+    """The person who did it."""
+    until: datetime | None = None
+    """The new deadline."""

@@ -17,8 +17,7 @@ from bot.domain.admission import Place
 from bot.domain.approval import CLAIMED, Approval, Assignment, Published
 from bot.domain.audit import Facts
 from bot.domain.codec import dumped, proposal_field, shown_field
-from bot.domain.ids import KEPT, MessageId
-from bot.domain.messages import Remark
+from bot.domain.ids import KEPT, MessageId, Remark
 from bot.domain.standing import StandingMatch, StandingTerms, standing_name
 from bot.domain.votes import PROPOSAL, Ballot, Outcome, Press, Proposal, Vote
 from bot.domain.waiting import circle_of, circle_of_proposal, requester_of

@@ -14,7 +14,7 @@ from bot.domain.seal import Seal, is_over_http
 from bot.domain.standing import StandingMatch
 from bot.jobs.policy_watch import PolicyKeeper
 from bot.jobs.redis_restore import RestoreGuard
-from bot.jobs.slack_trouble import SlackTrouble
+from bot.jobs.slack_call import SlackTrouble
 from bot.rendering.card.layout import lay_out
 from bot.runtime.health import PLACE
 from bot.runtime.offload import offload

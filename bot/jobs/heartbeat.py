@@ -97,7 +97,6 @@ class Heartbeat:
         for beats in itertools.count():
             loop.expect(within=2 * loop.within)
             looks, due, reason = bool(reason) or not beats % LOOK_EACH, time.monotonic() + within, ""
-            self.health.look_at_calls()
             try:
                 async with asyncio.timeout(within):
                     at = await self.beat()

@@ -20,8 +20,7 @@ from bot.jobs.admit import Admissions
 from bot.jobs.audit_mover import FULL
 from bot.jobs.deadlines import next_after
 from bot.jobs.outdated import Pictures, first_outdated, is_wanted
-from bot.jobs.slack_call import EditRefusedError, Line, SlackCall
-from bot.jobs.slack_trouble import WORKSPACE_RETRY
+from bot.jobs.slack_call import WORKSPACE_RETRY, EditRefusedError, Line, SlackCall
 from bot.rendering.card.card import Part, render_unreadable
 from bot.runtime.health import NOT_YET
 from bot.runtime.metrics import BROKEN_SEALS

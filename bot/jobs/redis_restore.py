@@ -10,8 +10,7 @@ from typing import Any
 
 from bot.domain.approval import Approval, Published
 from bot.domain.errors import InterruptFaultError, SlackError
-from bot.domain.ids import KEPT, Label, MessageId
-from bot.domain.messages import Shown
+from bot.domain.ids import KEPT, Label, MessageId, Shown
 from bot.domain.transitions import end_standing
 from bot.rendering.card.card import render_noted
 from bot.runtime.health import Health

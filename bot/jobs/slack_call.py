@@ -1,13 +1,14 @@
-"""One call to Slack about one message, and what follows from its result."""
+"""One call to Slack about one message, and what follows from its result or error, for a record and the agents that wait."""
 
 import asyncio
 import logging
 import time
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from agent_adapter.errors import ServerUnreachableError
 from agent_adapter.tracing import span_within
-from bot.domain.approval import Approval
+from bot.domain.approval import Approval, Published
 from bot.domain.errors import (
     BotError,
     InterruptFaultError,
@@ -16,16 +17,14 @@ from bot.domain.errors import (
     SlackUnclearError,
     WorkspaceFaultError,
 )
-from bot.domain.ids import Label
-from bot.domain.messages import Shown
+from bot.domain.ids import Label, MessageId, Shown
 from bot.jobs.outdated import is_extra, is_wanted, used_in
 from bot.jobs.redis_restore import RestoreGuard
-from bot.jobs.slack_trouble import EDIT, POST, RETRY, TRIED_FOR, SlackTrouble
 from bot.rendering.blocks import Block
 from bot.rendering.card.card import Part, render_message
 from bot.runtime.health import PLACE, Health
 from bot.runtime.metrics import TIME_TO_CARD, exemplar_of
-from bot.runtime.tasks import Tasks
+from bot.runtime.offload import Tasks
 from bot.slack.client import SlackClient
 from bot.slack.pacing import Pacing
 from bot.store.messages import PartLease
@@ -39,6 +38,54 @@ GONE = {"message_not_found", "cant_update_message", "edit_window_closed", "is_in
 _NO_THREAD = {"thread_not_found", "invalid_thread_ts"}
 DELETED_AT_MOST = 10
 """How many deleted messages of one record are posted again. If more are deleted, somebody or a program deletes them all."""
+RETRY = 1_000
+"""Milliseconds until a call is tried again when it is unclear whether Slack carried it out."""
+WORKSPACE_RETRY = 2_000
+"""Milliseconds until a card is looked at again while no call to Slack can succeed."""
+POST, EDIT = "chat.postMessage", "chat.update"
+TRIED_FOR = timedelta(days=7)
+"""How long after the end of its record a refused edit is tried: as long as the record of a resumed run is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlackTrouble:
+    """Decides what happens with records while calls to Slack fail."""
+
+    store: ApprovalStore
+    health: Health
+
+    async def come_again_in(self, interrupt_id: str, error: SlackError) -> int:
+        """Give the milliseconds until the next attempt. If Slack refuses the app, note that for the agents and in `/readyz`."""
+        match error:
+            case SlackBusyError(retry_after=seconds):
+                return int(seconds * 1000)
+            case WorkspaceFaultError():
+                self.health.fault("slack", str(error))
+                await self.store.set_notice(interrupt_id, f"Slack refuses the app: {error}")
+                return WORKSPACE_RETRY
+            case _:
+                return RETRY
+
+    async def say_if_nothing_is_posted(self, state: Approval, part: MessageId) -> None:
+        """Say to the agents that wait that Slack takes no messages now."""
+        if part not in state.shown and (why := self.health.warnings.get(POST)):
+            await self.store.set_notice(state.id, f"Slack takes no messages: {why}")
+
+    async def refuse_unreachable(self, state: Published, error: InterruptFaultError) -> None:
+        """Refuse an interrupt. If the policy named the place, warn the operator as well."""
+        if error.place not in {"", state.interrupt.route.channel}:
+            logger.error("policy.place_unreachable", extra={"place": error.place, "reason": str(error)})
+            self.health.warnings[PLACE + error.place] = (
+                f"what the policy asks there is refused, because Slack says {error}"
+            )
+        await self.refuse(state.id, error.code, str(error))
+
+    async def refuse(self, interrupt_id: str, code: str, reason: str) -> None:
+        """End an interrupt that cannot be asked. Its agent gets the code and the reason."""
+        logger.warning(
+            "interrupt.refused", extra={"interrupt_id": interrupt_id, "code": code, "reason": reason}
+        )
+        await self.store.settle(interrupt_id, "refused", code=code, reason=reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +262,7 @@ class SlackCall:
             await self.line.pacing.hold(error.retry_after, "edit")
         else:
             await self.line.pacing.hold(error.retry_after, "post", self.part.channel)
-        await self._note_failure(error, again_in=error.retry_after)
+        await self._note_failure(error)
         return await self.line.trouble.come_again_in(self.state.id, error)
 
     async def _on_not_compared(self, error: SlackBusyError | SlackUnclearError) -> int:
@@ -231,7 +278,7 @@ class SlackCall:
 
     async def _on_unclear(self, error: SlackUnclearError) -> int:
         logger.warning("slack.unclear", extra={"interrupt_id": self.state.id, "reason": str(error)})
-        await self._note_failure(error, again_in=self.line.lease / 1000)
+        await self._note_failure(error)
         if self.shown and error.answered:
             await self.give_back()
             return RETRY
@@ -325,8 +372,8 @@ class SlackCall:
         await self._save(None, forget=True)
         return 0
 
-    async def _note_failure(self, error: SlackError, *, again_in: float) -> None:
-        self.line.health.call_failed(EDIT if self.shown else POST, str(error), again_in=again_in)
+    async def _note_failure(self, error: SlackError) -> None:
+        self.line.health.call_failed(EDIT if self.shown else POST, str(error))
         await self.line.trouble.say_if_nothing_is_posted(self.state, self.part.id)
 
     async def _delete(self, shown: Shown) -> None:

@@ -10,8 +10,7 @@ from agent_adapter.errors import AgentAdapterError, UnreadableRecordError
 from agent_adapter.loops import Loop
 from bot.domain.approval import Approval
 from bot.domain.errors import InterruptFaultError, SlackBusyError, SlackError
-from bot.domain.ids import KEPT, Label, MessageId
-from bot.domain.messages import PostedMessage, Shown
+from bot.domain.ids import KEPT, Label, MessageId, PostedMessage, Shown
 from bot.jobs.redis_restore import RestoreGuard, is_ahead
 from bot.runtime.health import Health
 from bot.slack.client import Seen, SlackClient

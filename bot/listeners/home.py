@@ -14,7 +14,7 @@ from bot.domain.ids import parse_action_id
 from bot.domain.waiting import HomePage, Look
 from bot.rendering.home import GO, load_look, render_home, render_home_notice, render_list
 from bot.rendering.modal.view import render_notice_view
-from bot.runtime.tasks import Tasks
+from bot.runtime.offload import Tasks
 from bot.sentences import in_answer, in_home
 from bot.slack.client import SlackClient
 from bot.use_cases.home import Home

@@ -14,8 +14,7 @@ from bot.listeners.pressed import Click
 from bot.listeners.services import Services
 from bot.rendering.blocks import Block
 from bot.rendering.modal.forms import render_agree_view
-from bot.rendering.modal.reading import is_read, render_reading_view
-from bot.rendering.modal.review import render_review_view
+from bot.rendering.modal.review import is_read, render_reading_view, render_review_view
 from bot.rendering.modal.view import ViewMeta
 from bot.rendering.pages import call_written
 from bot.runtime.offload import offload

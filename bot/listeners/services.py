@@ -30,8 +30,7 @@ from bot.listeners.pressed import Click
 from bot.rendering.buttons import REVIEW
 from bot.rendering.modal.review import render_review_view
 from bot.rendering.modal.view import ViewMeta, pressed_at, render_notice_view
-from bot.runtime.offload import offload
-from bot.runtime.tasks import Tasks
+from bot.runtime.offload import Tasks, offload
 from bot.sentences import in_answer
 from bot.slack.client import SlackClient
 from bot.store.records import ApprovalStore

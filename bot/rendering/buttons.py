@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from bot.domain.action import Action
+from bot.domain.action import Action, only_options
 from bot.domain.approval import Approval, question
 from bot.domain.ids import action_id, button_value
-from bot.domain.options import only_options
 from bot.rendering.blocks import Block, actions, context, menu
 from bot.rendering.blocks import button as block_button
 from bot.rendering.calls import asks_first, description_is_cut, options_in_sight, run_question, safe_name

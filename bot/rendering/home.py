@@ -13,7 +13,7 @@ from bot.rendering.card.title import about, title
 from bot.rendering.modal.forms import standing_row
 from bot.rendering.modal.view import HOME
 from bot.sentences import in_form, in_home, on_action, words
-from bot.text.set_apart import mrkdwn_line
+from bot.text.literal import mrkdwn_line
 
 GO, OPEN = "go", "open"
 """What the buttons of the lists are: a way to another page, and a link."""

@@ -11,15 +11,13 @@ from decimal import Decimal, Inexact, localcontext
 from typing import Any
 
 from agent_adapter.contract.arguments import encode
-from bot.domain.action import Action, once_as_asked
+from bot.domain.action import Action, once_as_asked, question_of
 from bot.domain.masking import has_unshown
-from bot.domain.options import question_of
 from bot.domain.subject import Fact, Facts, Kind, as_number, largest_of, names_unit
 from bot.rendering.arguments import is_same
 from bot.rendering.calls import safe_name
 from bot.sentences import in_text, on_card, words
-from bot.text.literal import clip, key_text, runs_right_to_left, units
-from bot.text.set_apart import CUT, cut, each_apart, written
+from bot.text.literal import CUT, clip, cut, each_apart, key_text, runs_right_to_left, units, written
 
 ROOM = 60
 """Units of the values of one call. With the name of its tool, they take two lines of a phone."""

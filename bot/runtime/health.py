@@ -3,7 +3,6 @@
 import logging
 import time
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from agent_adapter.loops import Loops
 
@@ -14,16 +13,6 @@ PLACE = "place "
 """The start of the name of a warning about a place that the policy names."""
 LASTING = 20.0
 """Seconds after which a warning says that all calls of a method fail. Nobody notices a shorter failure."""
-FORGOTTEN = 60.0
-"""Seconds after which the failure of a call that was not tried again says nothing about Slack any more."""
-
-
-class Failing(NamedTuple):
-    """Calls of one method that all fail. Times are of the monotonic clock."""
-
-    reason: str
-    since: float
-    until: float
 
 
 @dataclass
@@ -40,7 +29,7 @@ class Health:
     """What the audit trail takes in Redis, when it was last measured."""
     audit_unsealed: int = 0
     """How many entries of the audit trail this process has yet to write into its log."""
-    _failing: dict[str, Failing] = field(default_factory=dict)
+    _failing_since: dict[str, float] = field(default_factory=dict)
 
     @property
     def ready(self) -> bool:
@@ -81,34 +70,18 @@ class Health:
         else:
             self.warnings.pop(name, None)
 
-    def call_failed(self, method: str, reason: str, *, again_in: float) -> None:
-        """Note that a call to Slack failed, and after how many seconds it is tried again."""
-        now = time.monotonic()
-        before = self._failing.get(method)
-        since = before.since if before and now <= before.until else now
-        self._failing[method] = Failing(reason, since, now + again_in + FORGOTTEN)
+    def call_failed(self, method: str, reason: str) -> None:
+        """Note that a call to Slack failed. A warning says when every call of a method has failed for a while."""
+        self._failing_since.setdefault(method, time.monotonic())
+        lasts = time.monotonic() - self._failing_since[method] >= LASTING
+        if lasts and method not in self.warnings:
+            logger.error("slack.takes_nothing", extra={"method": method, "reason": reason})
+            self.warnings[method] = (
+                f"every try has failed for {LASTING:.0f} seconds or longer ({reason}); it is tried again"
+            )
 
     def call_worked(self, method: str) -> None:
         """Note that a call to Slack succeeded."""
-        self._failing.pop(method, None)
+        self._failing_since.pop(method, None)
         if self.warnings.pop(method, None):
             logger.info("slack.takes_again", extra={"method": method})
-
-    def lasting(self, method: str) -> str | None:
-        """Say why every call of a method has failed for a while; `None` when they have not."""
-        failing, now = self._failing.get(method), time.monotonic()
-        if failing is None or not failing.since + LASTING <= now <= failing.until:
-            return None
-        return (
-            f"every try has failed for {LASTING:.0f} seconds or longer ({failing.reason}); it is tried again"
-        )
-
-    def look_at_calls(self) -> None:
-        """Warn of calls that keep failing, and remove the warnings about calls that are not tried any more."""
-        for method, failing in list(self._failing.items()):
-            if time.monotonic() > failing.until:
-                del self._failing[method]
-                self.warnings.pop(method, None)
-            elif (reason := self.lasting(method)) and method not in self.warnings:
-                logger.error("slack.takes_nothing", extra={"method": method, "reason": failing.reason})
-                self.warnings[method] = reason

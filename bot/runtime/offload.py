@@ -1,13 +1,16 @@
-"""Slow work on what an agent sent runs in a thread, so that it does not block the event loop. Whether the loop is late, it says too."""
+"""Work beside the event loop's next step: in a thread, because it is slow, or after an acknowledgement. Also says if the loop is late."""
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import ParamSpec, Protocol, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary
+
+from agent_adapter.background import in_background
+from bot.domain.errors import SlackError
 
 SMALL = 4_096
 """The most characters of a record or a request that the event loop handles itself. A person does not notice the delay."""
@@ -79,3 +82,19 @@ async def blaming(reason: str, due: float | None = None) -> str:
     late = time.monotonic() - since
     itself = f"this process has too much to do: it is {late:.1f} seconds late itself, and Redis may be fine"
     return reason if late < LATE else itself
+
+
+class Tasks:
+    """Background work after an acknowledgement. It is logged, and finished before the process ends."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run a coroutine in the background."""
+        return in_background(work, expected=(SlackError,), among=self._tasks)
+
+    async def drain(self) -> None:
+        """Wait for everything that was started."""
+        while self._tasks:
+            await asyncio.gather(*self._tasks, return_exceptions=True)

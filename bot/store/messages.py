@@ -12,8 +12,7 @@ from agent_adapter.redis.change import Stamp, Word
 from bot.domain.approval import Approval
 from bot.domain.codec import read_posted, shown_field
 from bot.domain.errors import StoreUnavailableError
-from bot.domain.ids import MessageId
-from bot.domain.messages import PostedMessage, Shown
+from bot.domain.ids import MessageId, PostedMessage, Shown
 from bot.domain.transitions import Change
 from bot.store.commits import ATTEMPTS, Committing
 from bot.store.sealed import where_of, without_forged_parts

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from bot.domain.approval import Approval
-from bot.domain.mentions import mention
+from bot.domain.person import mention
 from bot.domain.votes import Outcome, Proposal, kind_of
 from bot.sentences import in_answer, words
 from bot.text.literal import mrkdwn, one_line

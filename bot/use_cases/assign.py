@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from bot.domain.approval import CLAIMED, Approval, Assignment
-from bot.domain.mentions import mention
-from bot.domain.messages import Remark
+from bot.domain.ids import Remark
+from bot.domain.person import mention
 from bot.domain.transitions import assign, extend
 from bot.sentences import in_answer
 from bot.store.records import ApprovalStore

@@ -4,8 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecision
-from bot.domain.approval import Approval
-from bot.domain.bulk import decided_together, reviewed, with_proposal
+from bot.domain.approval import Approval, decided_together, reviewed, with_proposal
 from bot.domain.ids import MessageId
 from bot.domain.votes import UNNAMED, Press
 from bot.runtime.offload import offload

@@ -23,7 +23,7 @@ from bot.domain.errors import (
     StoreUnavailableError,
     VotersUnknownError,
 )
-from bot.domain.mentions import mention
+from bot.domain.person import mention
 from bot.domain.seal import CLOCKS_DIFFER
 from bot.domain.standing import StandingTerms
 from bot.domain.statement import said_by_person
@@ -34,7 +34,7 @@ from bot.runtime.offload import offload
 from bot.sentences import in_answer
 from bot.store.commits import ATTEMPTS, as_admitted
 from bot.store.records import ApprovalStore
-from bot.text.set_apart import plain_name
+from bot.text.literal import plain_name
 from bot.use_cases.answers import Answer, closed, left_out, proposed, so_far
 from bot.use_cases.propose import Opening, Proposals
 from bot.use_cases.who_may_decide import (

@@ -11,7 +11,7 @@ from bot.domain.action import Action
 from bot.domain.admission import Admission
 from bot.domain.approval import Approval, Published
 from bot.domain.errors import PersonUnknownError
-from bot.domain.mentions import mention
+from bot.domain.person import mention
 from bot.domain.standing import StandingMatch, standing_name
 from bot.domain.transitions import end_standing
 from bot.rendering.card.thread import call_words

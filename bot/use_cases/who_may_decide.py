@@ -15,8 +15,7 @@ from bot.domain.admission import Terms
 from bot.domain.approval import Approval
 from bot.domain.errors import PersonUnknownError, SlackError
 from bot.domain.masking import masked_change
-from bot.domain.mentions import approver_names, mention
-from bot.domain.person import Person, is_on_call
+from bot.domain.person import Person, approver_names, is_on_call, mention
 from bot.domain.votes import Ballot
 from bot.sentences import in_answer
 from bot.sentences.words import Outsider

@@ -17,8 +17,7 @@ from bot.domain import transitions
 from bot.domain.admission import Place
 from bot.domain.approval import CLAIMED, Approval, Assignment
 from bot.domain.audit import Facts
-from bot.domain.ids import MessageId
-from bot.domain.messages import Remark, Shown
+from bot.domain.ids import MessageId, Remark, Shown
 from bot.domain.transitions import Cast, cast
 from bot.domain.votes import UNNAMED, Ballot, Outcome
 from bot.jobs.deadlines import next_after

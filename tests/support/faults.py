@@ -17,8 +17,7 @@ from agent_adapter.contract.hitl import ActionRequest, ReviewConfig
 from agent_adapter.errors import ServerUnreachableError
 from agent_adapter.redis.pool import end_task
 from bot.domain.approval import Approval, Published
-from bot.domain.ids import KEPT, MessageId
-from bot.domain.messages import Stage
+from bot.domain.ids import KEPT, MessageId, Stage
 from bot.rendering.card.card import render_card
 from bot.runtime.settings import Settings, variable_of
 from bot.store.records import ApprovalStore

@@ -20,6 +20,7 @@ from bot.rendering.blocks import (
 from bot.rendering.calls import (
     arguments_as_text,
     care_words,
+    caution_blocks,
     description_blocks,
     description_is_cut,
     safe_name,
@@ -43,7 +44,6 @@ from bot.rendering.card.votes import (
     outcome_text,
     proposal_text,
 )
-from bot.rendering.cautions import caution_blocks
 from bot.sentences import on_card, words
 from bot.text.literal import units, visible
 

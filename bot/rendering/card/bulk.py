@@ -4,16 +4,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bot.domain.action import Action
-from bot.domain.approval import Approval, question
-from bot.domain.bulk import decided_together, put_to_vote, with_proposal
+from bot.domain.approval import Approval, decided_together, put_to_vote, question, with_proposal
 from bot.domain.ids import MessageId, button_value
 from bot.rendering.blocks import Block, actions, confirm, context, divider
 from bot.rendering.buttons import APPROVE_ALL, READ, REJECT_ALL, REVIEW, button_blocks, offered, value_of
+from bot.rendering.calls import misleads
 from bot.rendering.card.batch import are_long
 from bot.rendering.card.folded import NOTHING, has_details
 from bot.rendering.card.rows import held_in_title
 from bot.rendering.card.votes import is_alone
-from bot.rendering.cautions import misleads
 from bot.rendering.subject import subject_of
 from bot.sentences import in_form, in_text, on_action, on_button, on_card, words
 from bot.text.literal import clip, units

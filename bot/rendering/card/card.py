@@ -42,7 +42,7 @@ from bot.rendering.card.title import TITLE_ROOM, about
 from bot.rendering.card.votes import folded_text, is_alone, is_edited, outcome_text, status_of, with_proposal
 from bot.rendering.subject import ROOM, subject, tool_of
 from bot.sentences import in_answer, on_action, on_button, on_card
-from bot.text.set_apart import cut, mrkdwn_line
+from bot.text.literal import cut, mrkdwn_line
 
 _ABOUT, _LINE = 34, 80
 """Units of the values of a call in the list of many, and of its whole line."""

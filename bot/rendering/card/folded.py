@@ -13,6 +13,7 @@ from bot.rendering.blocks import Block, json_size, leaves, rich_text, section_of
 from bot.rendering.calls import (
     CARD_ARGUMENTS,
     call_size,
+    caution_blocks,
     headline_first,
     leaves_of,
     ordered,
@@ -20,7 +21,6 @@ from bot.rendering.calls import (
     side_by_side,
     title_blocks,
 )
-from bot.rendering.cautions import caution_blocks
 from bot.rendering.changes import becomes
 from bot.sentences import in_text
 from bot.text.literal import key_text

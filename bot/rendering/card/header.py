@@ -8,10 +8,10 @@ from agent_adapter.contract.record import EXPIRED
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.masking import scrub, scrub_all
-from bot.domain.mentions import mention
-from bot.domain.person import is_person
+from bot.domain.person import is_person, mention
 from bot.rendering.arguments import argument_lines
 from bot.rendering.blocks import Block, context, header, literal_within, quote, section
+from bot.rendering.calls import caution_blocks
 from bot.rendering.card.thread import all_reported_at, ran_blocks
 from bot.rendering.card.title import alarm_text, how, long_title, title
 from bot.rendering.card.votes import (
@@ -25,10 +25,8 @@ from bot.rendering.card.votes import (
     outcome_line,
     proposal_deciders,
 )
-from bot.rendering.cautions import caution_blocks
 from bot.sentences import on_action, on_card, words
-from bot.text.literal import visible, without_marks
-from bot.text.set_apart import mrkdwn_line
+from bot.text.literal import mrkdwn_line, visible, without_marks
 
 _CONTEXT = 1_000
 _REASON = 700

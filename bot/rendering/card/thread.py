@@ -14,9 +14,9 @@ from agent_adapter.contract.record import EXPIRED
 from bot.domain.action import Action
 from bot.domain.admission import Place, Told
 from bot.domain.approval import Approval
+from bot.domain.ids import Remark
 from bot.domain.masking import scrub
-from bot.domain.mentions import mention
-from bot.domain.messages import Remark
+from bot.domain.person import mention
 from bot.domain.standing import StandingApproval
 from bot.rendering.arguments import argument_lines
 from bot.rendering.blocks import (
@@ -38,9 +38,8 @@ from bot.rendering.calls import safe_name
 from bot.rendering.card.title import alarm, alarm_text, failed_in, long_title, run_suffix, title
 from bot.rendering.card.votes import not_run_words
 from bot.rendering.subject import subject, subject_of, tool_of
-from bot.sentences import in_text, in_thread, on_card, on_outcome, words
-from bot.text.literal import clip, one_line, visible, without_marks
-from bot.text.set_apart import mrkdwn_line
+from bot.sentences import in_text, in_thread, on_card, words
+from bot.text.literal import clip, mrkdwn_line, one_line, visible, without_marks
 
 SHOWN_USES = 20
 _CALL = 160
@@ -176,13 +175,13 @@ def ran_blocks(state: Approval, place: Place) -> list[Block]:
     """Draw the agent's words about the only call, or about the first call that failed, with the values it ran with."""
     reported, failed = reported_in(state, place), failed_in(state, place)
     if len(place.actions) > 1 and not failed:
-        return [context("ran", on_outcome.IN_THREAD)] if is_told_in_thread(state, place) else []
+        return [context("ran", in_thread.IN_THREAD)] if is_told_in_thread(state, place) else []
     if not reported:
         return []
     (index, *_) = failed or reported
     shown, cut = _shown(state, index, state.secrets, is_brief=True)
-    which = on_outcome.failed(failed) if len(place.actions) > 1 else ""
-    says, about = on_outcome.says(which, cut), subject(state.actions[index]) if which else ""
+    which = in_thread.failed(failed) if len(place.actions) > 1 else ""
+    says, about = in_thread.says(which, cut), subject(state.actions[index]) if which else ""
     head = [context("ran", says)] if says else []
     return [*head, *_words(index, about, shown, _ERROR if failed else _RESULT)]
 
@@ -219,7 +218,7 @@ def thread_blocks(state: Approval, place: Place) -> list[Block]:
     """Draw what is wrong, then what became of every call, those that failed first. There is one such message, and it is edited."""
     wrong, secrets, is_one = wrong_in(state, place), state.secrets, len(place.actions) == 1
     alarmed = alarm_text(state, place) if wrong else ""
-    blocks = [section("ran", on_outcome.became(_news(state, place), _called(state, place), alarmed))]
+    blocks = [section("ran", in_thread.became(_news(state, place), _called(state, place), alarmed))]
     if wrong or is_one:
         calls = [state.actions[index] for index in failed_in(state, place) or wrong or place.actions]
         blocks.append(rich_text("ran:call", [section_of(leaves(subject_of(calls)))]))
@@ -234,7 +233,7 @@ def thread_blocks(state: Approval, place: Place) -> list[Block]:
         about = "" if is_one else name(state.actions[index])
         blocks += _blocks(state, index, secrets, room, about)
     left = len(reported) - len(named)
-    return [*blocks, *([context("ran:more", on_outcome.more(left))] if left else [])]
+    return [*blocks, *([context("ran:more", in_thread.more(left))] if left else [])]
 
 
 def _called(state: Approval, place: Place) -> str:
@@ -254,7 +253,7 @@ def _news(state: Approval, place: Place) -> str:
     runs, found = state.running(place.actions), alarm(state, place)
     is_done = all_reported_at(state, place) and not failed_in(state, place)
     if is_done and len(runs) > 1:
-        return on_outcome.all_done(len(runs))
+        return in_thread.all_done(len(runs))
     reported = run_suffix(state, place).removeprefix(", ")
     return reported or (on_card.NEWS[found] if found else on_card.GOING_ON)
 
@@ -295,7 +294,7 @@ def _blocks(state: Approval, index: int, secrets: Sequence[str], room: int, abou
     reported = state.outcomes[index]
     shown, cut = _shown(state, index, secrets, is_brief=False)
     number = state.actions[index].number if about else 0
-    says = on_outcome.ran(reported.outcome.status, reported.reported_at, number) + cut
+    says = in_thread.ran(reported.outcome.status, reported.reported_at, number) + cut
     return [context(f"ran:{index}", says), *_words(index, about, shown, room)]
 
 
@@ -320,6 +319,6 @@ def _shown(state: Approval, index: int, secrets: Sequence[str], *, is_brief: boo
     text = _words_of(outcome, secrets).strip()
     lines = text.splitlines()
     if is_brief and outcome.status == "done" and len(lines) > 1:
-        return visible(lines[0]), on_outcome.first_line(len(lines))
+        return visible(lines[0]), in_thread.first_line(len(lines))
     is_cut = text and not secrets and outcome.length is not None
-    return visible(text), on_outcome.beginning(len(outcome.text), outcome.length or 0) if is_cut else ""
+    return visible(text), in_thread.beginning(len(outcome.text), outcome.length or 0) if is_cut else ""

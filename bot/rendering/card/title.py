@@ -5,14 +5,13 @@ from collections.abc import Sequence
 from typing import Literal
 
 from agent_adapter.contract.record import EXPIRED, Recorded
+from bot.domain.action import question_of
 from bot.domain.admission import Place
 from bot.domain.approval import Approval, once_read
-from bot.domain.options import question_of
 from bot.rendering.card.votes import is_void
 from bot.rendering.subject import LONG, ROOM, subject_of, tools_of
 from bot.sentences import on_card
-from bot.text.literal import units
-from bot.text.set_apart import cut, plain_name
+from bot.text.literal import cut, plain_name, units
 
 Alarm = Literal["stopped", "not_started", "unused"]
 TITLE_ROOM = 150

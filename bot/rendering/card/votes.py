@@ -8,13 +8,12 @@ from bot.domain.action import Action
 from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Approval
 from bot.domain.masking import hide
-from bot.domain.mentions import approver_names, mention
+from bot.domain.person import approver_names, mention
 from bot.domain.votes import PROPOSAL, Proposal, Written, kind_of
 from bot.rendering.arguments import change_lines
 from bot.rendering.blocks import Block, json_size, literal_within
-from bot.rendering.calls import typing_words
+from bot.rendering.calls import caution_lines, typing_words
 from bot.rendering.card.folded import pairs_of
-from bot.rendering.cautions import caution_lines
 from bot.rendering.changes import changes_blocks, changes_written
 from bot.sentences import on_action, on_card, words
 from bot.text.literal import clip, mrkdwn, one_line, visible

@@ -15,8 +15,7 @@ from bot.domain.votes import position_of
 from bot.rendering.arguments import changes_of
 from bot.rendering.blocks import Block, actions, context, section
 from bot.rendering.buttons import EDIT, FORM, value_within
-from bot.rendering.calls import title_blocks
-from bot.rendering.cautions import caution_blocks
+from bot.rendering.calls import caution_blocks, title_blocks
 from bot.rendering.changes import changes_blocks
 from bot.rendering.modal.argument_form import Form, form_of, schema_problem
 from bot.rendering.modal.field_types import OTHERS, options_of

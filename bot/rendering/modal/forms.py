@@ -5,20 +5,17 @@ from datetime import timedelta
 from typing import Any
 
 from agent_adapter.contract.hitl import EditDecision, RespondDecision
-from bot.domain.action import Action
-from bot.domain.approval import Approval
-from bot.domain.bulk import decided_together
+from bot.domain.action import Action, question_name
+from bot.domain.approval import Approval, decided_together
 from bot.domain.masking import hide
-from bot.domain.options import question_name
 from bot.domain.standing import StandingTerms
 from bot.rendering import buttons
 from bot.rendering.blocks import Block, actions, context, input_block, literal, section, words_apart
-from bot.rendering.calls import arguments_text, call_blocks, title_blocks
+from bot.rendering.calls import arguments_text, call_blocks, caution_blocks, title_blocks
 from bot.rendering.card.thread import given_words, name_blocks, revoke_button, used_words
-from bot.rendering.cautions import caution_blocks
 from bot.rendering.modal import questions
 from bot.rendering.modal.field_types import option
-from bot.rendering.modal.reading import approve_label, votes_block, written_blocks, written_text
+from bot.rendering.modal.review import approve_label, votes_block, written_blocks, written_text
 from bot.rendering.modal.view import (
     asking,
     call_cautions,

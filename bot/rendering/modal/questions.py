@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from bot.domain.action import Action
+from bot.domain.action import Action, only_options, options_of
 from bot.domain.drafts import Raw
-from bot.domain.options import only_options, options_of
 from bot.rendering.blocks import Block, input_block, plain
 from bot.rendering.calls import asks_first, run_title
 from bot.rendering.modal.field_types import KINDS, Question, option, raw_of

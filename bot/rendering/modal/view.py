@@ -15,8 +15,7 @@ from bot.domain.votes import Written
 from bot.rendering.arguments import argument_lines
 from bot.rendering.blocks import Block, context, literal, plain, section, words_apart
 from bot.rendering.buttons import Button, Scope
-from bot.rendering.calls import mask_words, safe_name
-from bot.rendering.cautions import caution_blocks
+from bot.rendering.calls import caution_blocks, mask_words, safe_name
 from bot.rendering.pages import PAGE_SIZE
 from bot.rendering.subject import LONG, subject
 from bot.sentences import in_form

@@ -21,10 +21,9 @@ from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.wire import check_request
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.redis.pool import open_redis
-from bot.api.failures import RefusedError
+from bot.api.failures import MAX_WAITING, Rates, RefusedError
 from bot.api.keys import KeyRing
 from bot.api.messages import Ask, Body, Claiming, DecisionEvent, Failure, Report, Resumed, State
-from bot.api.rates import MAX_WAITING, Rates
 from bot.api.routes import DESCRIPTION, build_api
 from playground.redis_server import RedisServer
 from tests.support.http_api import a_key, a_pause, speaking

@@ -8,8 +8,7 @@ import pytest
 from agent_adapter import Context
 from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import CLAIMED, Assignment, question
-from bot.domain.ids import MessageId
-from bot.domain.messages import Shown
+from bot.domain.ids import MessageId, Shown
 from bot.domain.schedule import Step
 from bot.domain.standing import StandingLimits
 from tests.support.builders import a_state, a_vote, an_action, an_interrupt, edited, on_terms

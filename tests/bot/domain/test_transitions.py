@@ -17,7 +17,7 @@ from bot.domain import transitions
 from bot.domain.admission import Place
 from bot.domain.approval import CLAIMED, Approval, Assignment
 from bot.domain.codec import admission_fields, body_digest, read_state
-from bot.domain.messages import Remark
+from bot.domain.ids import Remark
 from bot.domain.schedule import Extension
 from bot.domain.transitions import Cast, Change
 from bot.domain.votes import Ballot, Press

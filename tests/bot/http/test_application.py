@@ -11,7 +11,7 @@ import pytest
 from slack_sdk.signature import SignatureVerifier
 from yarl import URL
 
-from bot.http import bodies
+from bot.http import application
 
 BODY = "payload=" + URL.build(query={"p": json.dumps({"type": "block_actions"})}).raw_query_string[2:]
 FORM = "application/x-www-form-urlencoded"
@@ -168,7 +168,7 @@ async def test_a_body_without_a_length_is_too_large_once_it_is(send_head):
 
 async def test_a_body_that_does_not_arrive_is_408(send_head, monkeypatch):
     """Who announces a body has to send it."""
-    monkeypatch.setattr(bodies, "READ_WITHIN", 0.01)
+    monkeypatch.setattr(application, "READ_WITHIN", 0.01)
     signed = [f"X-Slack-Signature: v0={'0' * 64}", f"X-Slack-Request-Timestamp: {int(time.time())}"]
     assert "408" in await send_head("Content-Length: 900", *signed)
 

@@ -9,11 +9,10 @@ import pytest
 from agent_adapter import ApprovalClient
 from bot.domain.admission import Place, Terms
 from bot.domain.approval import Approval
-from bot.domain.messages import Remark
+from bot.domain.ids import Remark
 from bot.domain.schedule import Extension, QuietHours, Step
 from bot.domain.transitions import reach
-from bot.jobs.deadlines import TOO_EARLY, UNREADABLE_AGAIN, Deadlines
-from bot.jobs.silence_check import SilenceCheck
+from bot.jobs.deadlines import TOO_EARLY, UNREADABLE_AGAIN, Deadlines, SilenceCheck
 from bot.sentences import to_agent
 from bot.store.connected import Refused
 from bot.store.records import ApprovalStore

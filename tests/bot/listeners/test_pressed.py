@@ -7,8 +7,7 @@ import pytest
 
 from bot.domain.admission import Place
 from bot.domain.approval import question
-from bot.domain.ids import MessageId
-from bot.domain.messages import Shown
+from bot.domain.ids import MessageId, Shown
 from bot.domain.votes import UNNAMED, Press
 from bot.listeners.pressed import (
     Click,

@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from bot.cli.commands import cli
+from bot.policy.checks import gaps
 from bot.policy.file import PolicyFileError, read_policy
-from bot.policy.gaps import gaps
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = {

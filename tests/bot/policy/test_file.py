@@ -13,8 +13,8 @@ from bot.domain.policy import Limits, limits_for
 from bot.domain.rules import Match, Rule
 from bot.domain.schedule import Escalation, Extension, QuietHours
 from bot.domain.standing import StandingLimits
+from bot.policy.checks import unconfirmed
 from bot.policy.file import Mention, PolicyFileError, read_policy
-from bot.policy.gaps import unconfirmed
 
 MINUTE = timedelta(minutes=1)
 DEFAULT = """\

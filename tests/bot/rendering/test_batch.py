@@ -16,8 +16,7 @@ from bot.domain.schedule import Step
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import lay_out
 from bot.rendering.card.table import WIDTH
-from bot.rendering.modal.reading import render_reading_view
-from bot.rendering.modal.review import render_review_view
+from bot.rendering.modal.review import render_reading_view, render_review_view
 from bot.rendering.modal.view import ViewMeta
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,

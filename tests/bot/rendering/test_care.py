@@ -13,7 +13,7 @@ from agent_adapter.contract.hitl import ApproveDecision, RespondDecision
 from agent_adapter.contract.interrupt import Context, Link
 from agent_adapter.contract.record import EXPIRED
 from bot.domain.admission import Terms
-from bot.domain.bulk import decided_together
+from bot.domain.approval import decided_together
 from bot.domain.masking import Mask, Unshown, hide, secrets_of
 from bot.rendering.card.card import render_card
 from bot.rendering.modal.argument_form import Edited, Unchanged
@@ -25,7 +25,7 @@ from bot.rendering.modal.forms import (
     render_respond_view,
 )
 from bot.rendering.modal.questions import TYPED, parse_typed
-from bot.rendering.modal.reading import render_reading_view
+from bot.rendering.modal.review import render_reading_view
 from bot.rendering.pages import pages_of
 from bot.text.literal import one_line
 from tests.bot.rendering.slack_side import (

@@ -7,8 +7,7 @@ from datetime import timedelta
 import pytest
 
 from bot.domain.admission import Place
-from bot.domain.ids import MessageId
-from bot.domain.messages import Shown
+from bot.domain.ids import MessageId, Shown
 from bot.domain.waiting import HomePage, Look, Row, Section, Spot
 from bot.rendering.home import dump_look, load_look, permalink, render_home, render_list
 from bot.use_cases.home import ROWS

@@ -11,14 +11,13 @@ from agent_adapter.contract.interrupt import Context, Link
 from agent_adapter.contract.record import EXPIRED, decided, read_resume
 from agent_adapter.errors import InterruptExpiredError
 from bot.domain.admission import Place, Terms
-from bot.domain.approval import question
-from bot.domain.bulk import decided_together
+from bot.domain.approval import decided_together, question
 from bot.domain.ids import MessageId
 from bot.rendering.card.bulk import bulk_blocks
 from bot.rendering.card.card import render_card
 from bot.rendering.card.layout import plan_parts
 from bot.rendering.modal.editing import render_edit_view
-from bot.rendering.modal.reading import render_reading_view
+from bot.rendering.modal.review import render_reading_view
 from bot.sentences.words import by, when
 from tests.bot.rendering.slack_side import (
     assert_slack_takes_card,

@@ -13,7 +13,7 @@ from bot.rendering.modal.forms import (
     render_respond_view,
 )
 from bot.rendering.modal.questions import parse_words
-from bot.rendering.modal.reading import render_reading_view
+from bot.rendering.modal.review import render_reading_view
 from bot.rendering.modal.view import ViewMeta, pressed_at
 from bot.rendering.pages import pages_of
 from tests.bot.rendering.slack_side import (

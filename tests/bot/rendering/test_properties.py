@@ -22,7 +22,7 @@ from agent_adapter.contract.interrupt import Context, Link
 from agent_adapter.errors import InvalidRequestError
 from bot.domain.admission import Place, Terms
 from bot.domain.approval import CLAIMED, Assignment
-from bot.domain.messages import Remark
+from bot.domain.ids import Remark
 from bot.domain.schedule import Extension, Step
 from bot.domain.votes import Proposal, Vote, position_of
 from bot.rendering.arguments import change_lines
@@ -41,7 +41,7 @@ from bot.rendering.modal.forms import (
     render_respond_view,
 )
 from bot.rendering.modal.questions import TYPED
-from bot.rendering.modal.reading import render_reading_view
+from bot.rendering.modal.review import render_reading_view
 from bot.rendering.pages import measure, pages_of
 from bot.sentences import in_form
 from bot.text.literal import has_hidden

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.domain.options import options_of
+from bot.domain.action import options_of
 from bot.rendering.card.card import render_card
 from bot.rendering.modal.forms import render_respond_view
 from bot.rendering.modal.questions import parse_answer

@@ -10,8 +10,7 @@ from agent_adapter import Outcome
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from agent_adapter.contract.outcome import Reported
 from agent_adapter.contract.record import EXPIRED
-from bot.domain.ids import MessageId
-from bot.domain.messages import Shown
+from bot.domain.ids import MessageId, Shown
 from bot.rendering.card.card import render_card
 from bot.sentences import in_text
 from tests.bot.rendering.slack_side import assert_slack_takes_card, block_of

@@ -26,8 +26,7 @@ from bot.rendering.modal.forms import (
     render_note_view,
     render_standing_view,
 )
-from bot.rendering.modal.reading import is_read, render_reading_view
-from bot.rendering.modal.review import render_review_view
+from bot.rendering.modal.review import is_read, render_reading_view, render_review_view
 from bot.rendering.modal.view import ViewMeta
 from bot.rendering.pages import call_written, pages_of
 from bot.sentences import in_text, on_card

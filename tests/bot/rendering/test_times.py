@@ -7,8 +7,7 @@ import pytest
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from bot.domain.admission import Place
 from bot.domain.approval import CLAIMED, Assignment
-from bot.domain.ids import MessageId
-from bot.domain.messages import Remark
+from bot.domain.ids import MessageId, Remark
 from bot.domain.schedule import Extension
 from bot.rendering.card.card import render_card
 from tests.bot.rendering.slack_side import assert_slack_takes_card, block_ids

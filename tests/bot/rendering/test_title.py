@@ -8,7 +8,7 @@ import pytest
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision, RespondDecision
 from agent_adapter.contract.record import EXPIRED
 from bot.rendering.card.card import render_card
-from bot.text.set_apart import plain_name
+from bot.text.literal import plain_name
 from tests.bot.rendering.slack_side import assert_slack_takes_card, block_of
 from tests.support.builders import NOW, a_decision, a_state, an_action, an_interrupt, edited
 

@@ -16,7 +16,7 @@ from agent_adapter.redis.pool import freeze_meta
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.errors import NotConfirmedError
-from bot.domain.messages import Remark
+from bot.domain.ids import Remark
 from bot.domain.standing import StandingTerms
 from bot.domain.transitions import miss
 from bot.domain.votes import Outcome, Press

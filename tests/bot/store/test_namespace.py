@@ -6,7 +6,7 @@ from redis.asyncio import Redis
 from agent_adapter.contract.keys import Keys
 from bot.domain.errors import SettingsError
 from bot.domain.seal import Seal
-from bot.store.namespace import agree_on_seal
+from bot.runtime.bot_keys import agree_on_seal
 
 OLD, NEW = b"o" * 32, b"n" * 32
 

@@ -16,8 +16,7 @@ from agent_adapter.contract.record import dump_recorded, unix_milliseconds
 from agent_adapter.errors import InvalidRequestError, UnreadableRecordError
 from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Approval, Published
-from bot.domain.ids import REMARKS_FROM, MessageId
-from bot.domain.messages import Shown
+from bot.domain.ids import REMARKS_FROM, MessageId, Shown
 from bot.domain.transitions import Change
 from bot.store.records import ApprovalStore
 from tests.support.builders import an_action, an_admission, an_interrupt

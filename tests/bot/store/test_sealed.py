@@ -12,7 +12,7 @@ from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.codec import ADMISSION, admission_fields, body_digest, dumped, read_state
 from bot.domain.errors import BrokenSealError
-from bot.domain.messages import Remark
+from bot.domain.ids import Remark
 from bot.domain.schedule import Extension, Step
 from bot.domain.seal import Seal
 from bot.store.sealed import FACTS, bounded, sealed_admission, sealed_deadline, sealed_fact, unsealed

@@ -14,8 +14,7 @@ from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecisio
 from agent_adapter.contract.record import dump_recorded, unix_milliseconds
 from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Approval
-from bot.domain.ids import MessageId
-from bot.domain.messages import Shown
+from bot.domain.ids import MessageId, Shown
 from bot.domain.schedule import Extension
 from bot.domain.transitions import end, miss
 from bot.domain.votes import position_of

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.text.set_apart import cut, each_apart, mrkdwn_line
+from bot.text.literal import cut, each_apart, mrkdwn_line
 from tests.support.properties import bounded
 
 

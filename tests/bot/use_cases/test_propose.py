@@ -10,15 +10,15 @@ from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAct
 from agent_adapter.contract.record import dump_recorded
 from bot.domain import transitions
 from bot.domain.admission import Terms
-from bot.domain.messages import Remark
+from bot.domain.ids import Remark
 from bot.domain.standing import StandingLimits
-from bot.domain.stricter import STRICTER, is_same, stricter
 from bot.domain.votes import Outcome, Proposal
 from bot.rendering.card.card import render_card
 from bot.rendering.card.votes import proposal_text
 from bot.sentences import in_answer
 from bot.use_cases.answers import Answer
 from bot.use_cases.decide import Decisions
+from bot.use_cases.propose import STRICTER, is_same, stricter
 from bot.use_cases.who_may_decide import Judge, first_objection
 from tests.bot.store.test_votes import DANA, ERIK, MIRA, asked, directory, newest, press
 from tests.support.builders import NOW, a_state, an_action, an_interrupt, on_terms
