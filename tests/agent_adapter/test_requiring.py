@@ -464,7 +464,7 @@ LOST = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "approved", "path"), LOST, ids=str)
+@pytest.mark.parametrize(("kind", "approved", "path"), LOST)
 def test_a_value_that_its_type_changes_or_shortens_does_not_run(kind, approved, path):
     """The tool would get something else than people have read. The error names the place and says what to do."""
     value = TypeAdapter(kind).validate_python(as_floats(decode(approved)))
