@@ -253,8 +253,8 @@ def _api(opened: Opened, quota: Quota) -> ApiSpace:
     settings, found = opened.settings, opened.bot_keys
     agents = Agents(
         settings.redis_url,
-        settings.namespace,
-        found.ring if found else None,
+        namespace=settings.namespace,
+        ring=found.ring if found else None,
         record_cipher=opened.cipher,
         marks=SealedQuestions(found.seal, found.ring, settings.namespace) if found else None,
         credentials=settings.redis_credentials,

@@ -4,36 +4,26 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from agent_adapter.cipher import Cipher
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.errors import ConflictError, ReceiptError
 from agent_adapter.loops import Loop
-from agent_adapter.receipts.question import Marks, check_question
+from agent_adapter.receipts.question import check_question
 from agent_adapter.receipts.ring import Ring
 from bot.domain.seal import Seal, is_over_http, sealed_question
 
 
 class Agents:
-    """Makes an agent's client at its first request, as it would have one in its own process. All clients share one stream of wake-ups."""
+    """Opens an agent's client at its first request, as it would have one in its own process. All clients share one stream of wake-ups."""
 
-    def __init__(
-        self,
-        url: str,
-        namespace: str,
-        ring: Ring | None = None,
-        *,
-        record_cipher: Cipher | None = None,
-        marks: Marks | None = None,
-        credentials: str | None = None,
-    ) -> None:
-        self._url = url
-        self._credentials = credentials
-        self._record_cipher = record_cipher or Cipher()
-        self._ring = ring
-        self._marks = marks
-        self._namespace = namespace
+    def __init__(self, url: str, **given: Any) -> None:
+        """Prepare the clients. `given` goes to `ApprovalClient.from_url`."""
+        # HTTP carries no continuation, so there is no state to encrypt.
+        self._client_of = partial(ApprovalClient.from_url, url, state_cipher=Cipher(), **given)
         self._known: dict[str, ApprovalClient] = {}
         self._opening = asyncio.Lock()
         self._stack = AsyncExitStack()
@@ -46,18 +36,7 @@ class Agents:
         """
         async with self._opening:
             if name not in self._known:
-                client = ApprovalClient.from_url(
-                    self._url,
-                    agent=name,
-                    namespace=self._namespace,
-                    # HTTP carries no continuation, so there is no state to encrypt.
-                    state_cipher=Cipher(),
-                    record_cipher=self._record_cipher,
-                    ring=self._ring,
-                    marks=self._marks,
-                    credentials=self._credentials,
-                )
-                self._known[name] = await self._stack.enter_async_context(client)
+                self._known[name] = await self._stack.enter_async_context(self._client_of(agent=name))
         return self._known[name]
 
     def loops(self) -> Iterator[Loop]:

@@ -58,22 +58,8 @@ class KeyRing:
     Every verb raises ServerUnreachableError when Redis does not answer.
     """
 
-    def __init__(
-        self,
-        redis: Redis,
-        keys: Keys,
-        *,
-        address: str = "",
-        seal: Seal | None = None,
-    ) -> None:
-        """Prepare the keys.
-
-        Args:
-            redis: Where they are.
-            keys: The namespace.
-            address: Of Redis, for errors.
-            seal: Every key needs its mark; `None` where there is no seal.
-        """
+    def __init__(self, redis: Redis, keys: Keys, *, address: str = "", seal: Seal | None = None) -> None:
+        """Prepare the keys. Errors name the `address` of Redis. With a seal, every key needs its mark."""
         self._redis = redis
         self._seal = seal
         self._keys = keys

@@ -2,6 +2,7 @@
 
 from collections import Counter as Counted
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
 
@@ -59,36 +60,26 @@ Ages = Callable[[], dict[str, float]]
 Labelled = TypeVar("Labelled", CounterMetricFamily, GaugeMetricFamily)
 
 
+@dataclass(frozen=True, eq=False)
 class _Gauges(Collector):
-    def __init__(self, health: Health, owed: Counts, failing: Counts, ages: Ages) -> None:
-        self._health = health
-        self._owed = owed
-        self._failing = failing
-        self._ages = ages
+    health: Health
+    owed: Counts
+    failing: Counts
+    ages: Ages
 
     def collect(self) -> Iterator[Metric]:
-        health, failures = self._health, Counted[str]()
+        health, failures = self.health, Counted[str]()
         for loop in health.loops:
             failures[loop.name] += loop.failures
-        for name, documentation, value in (
-            (
-                "assent_ready",
-                "1 while Redis and Slack are connected and every loop makes progress",
-                health.ready,
-            ),
-            (
-                "assent_policy_outdated",
-                "1 while the policy file cannot be used and an older one is in force",
-                "policy" in health.warnings,
-            ),
-            ("assent_audit_bytes", "What the audit trail takes in Redis", health.audit_bytes),
-            (
-                "assent_audit_unsealed",
-                "Entries of the audit trail that this bot has yet to write into its log",
-                health.audit_unsealed,
-            ),
-        ):
-            yield GaugeMetricFamily(name, documentation, int(value))
+        ready = "1 while Redis and Slack are connected and every loop makes progress"
+        outdated = "1 while the policy file cannot be used and an older one is in force"
+        unsealed = "Entries of the audit trail that this bot has yet to write into its log"
+        yield GaugeMetricFamily("assent_ready", ready, int(health.ready))
+        yield GaugeMetricFamily("assent_policy_outdated", outdated, int("policy" in health.warnings))
+        yield GaugeMetricFamily(
+            "assent_audit_bytes", "What the audit trail takes in Redis", health.audit_bytes
+        )
+        yield GaugeMetricFamily("assent_audit_unsealed", unsealed, health.audit_unsealed)
         counter, gauge = CounterMetricFamily, GaugeMetricFamily
         warnings = dict.fromkeys(health.warnings, 1)
         restarted = "Unexpected errors after which a loop was started again"
@@ -96,9 +87,9 @@ class _Gauges(Collector):
         failing = "Records that could not be handled and that somebody has to look at"
         yield _labelled(gauge("assent_warning", "1 for each warning of /readyz", labels=["code"]), warnings)
         yield _labelled(counter("assent_loop_failures", restarted, labels=["loop"]), failures)
-        yield _labelled(gauge("assent_owed", "Records that are owed work", labels=["kind"]), self._owed())
-        yield _labelled(gauge("assent_owed_age_seconds", aged, labels=["kind"]), self._ages())
-        yield _labelled(gauge("assent_failing", failing, labels=["kind"]), self._failing())
+        yield _labelled(gauge("assent_owed", "Records that are owed work", labels=["kind"]), self.owed())
+        yield _labelled(gauge("assent_owed_age_seconds", aged, labels=["kind"]), self.ages())
+        yield _labelled(gauge("assent_failing", failing, labels=["kind"]), self.failing())
 
 
 def _labelled(family: Labelled, values: Mapping[str, float]) -> Labelled:

@@ -7,7 +7,7 @@ import pytest
 from agent_adapter import ApprovalClient, ConflictError, Context
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.receipts.ring import Ring
-from bot.api.agents import Agents, SealedQuestions
+from bot.api.agents import SealedQuestions
 from bot.domain.seal import Seal
 from tests.support.builders import an_action, an_interrupt
 from tests.support.http_api import a_key, speaking
@@ -36,9 +36,9 @@ async def asked_over_http(redis_url, signing):
     """Ask as the HTTP API does, while no bot draws a card yet."""
     ring, seal = Ring.load(signing.ring_path), Seal.parse(signing.seal_path.read_text(), namespace="assent")
     marks = SealedQuestions(seal, ring, "assent")
-    agents = Agents(address_for(redis_url, "bot"), "assent", ring, marks=marks)
-    yield await (await agents.find("billing")).publish(a_payment(90_000))
-    await agents.close()
+    url = address_for(redis_url, "bot")
+    async with ApprovalClient.from_url(url, agent="billing", ring=ring, marks=marks) as client:
+        yield await client.publish(a_payment(90_000))
 
 
 async def test_over_http_no_answer_is_given_to_a_question_that_was_changed_before_its_card(
