@@ -67,9 +67,11 @@ async def wait_within(work: Coroutine[Any, Any, object], seconds: float, ended: 
 
 
 async def _wait(task: asyncio.Task[Any], seconds: float, ended: asyncio.Event) -> None:
-    ending = asyncio.create_task(ended.wait())
-    await asyncio.wait({task, ending}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-    ending.cancel()
+    ending = in_background(ended.wait(), name="ending")
+    try:
+        await asyncio.wait({task, ending}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        ending.cancel()
 
 
 async def events(
