@@ -43,7 +43,8 @@ async def test_planned_failovers_lose_nothing(cluster, start_bot, client, slack,
     async def hand_over() -> None:
         await asyncio.to_thread(cluster.fail_over, home_of(cluster))
 
-    async with breaking(hand_over, pauses=(0.2, 1)) as handed_over:
+    # After each, an agent waits for a lease, in case another process holds its claim.
+    async with breaking(hand_over, pauses=(1.5, 3)) as handed_over:
         await Flow(client, slack, store, watcher).run(rounds(8, 40), at_once=4)
 
     assert handed_over
