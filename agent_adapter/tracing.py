@@ -71,7 +71,7 @@ def span(name: str, of: TraceContext | None, **said: Value | None) -> Iterator[S
 
 
 def span_within(name: str, of: TraceContext | None, **said: Value | None) -> AbstractContextManager[Span]:
-    """Make a span of the body in this trace; none where there is no trace."""
+    """Make a span of the body in this trace. Without a trace, make none."""
     return nullcontext(NOTHING) if of is None else span(name, of, **said)
 
 

@@ -1,4 +1,4 @@
-"""The one script with which an agent writes, and the bot what is no event: commands that run together, if what they rely on is still so."""
+"""The script with which agents write, and bots what is not an event: commands that run together, if what they rely on is still so."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

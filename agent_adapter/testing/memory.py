@@ -238,11 +238,11 @@ class InMemoryApprovalClient(ApprovalClient):
         return tuple(map(self._memory.interrupt, self._memory.asked))
 
     async def __aenter__(self) -> Self:
-        """Do nothing: there is no connection."""
+        """Do nothing, because nothing is connected."""
         return self
 
     async def close(self) -> None:
-        """Do nothing: there is no connection."""
+        """Do nothing, because nothing is connected."""
 
     def report_later(self, key: str, outcome: Outcome, *, claim: str) -> None:
         """Keep what became of a call at once. See `ApprovalClient.report_later`."""

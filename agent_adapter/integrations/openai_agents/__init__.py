@@ -126,7 +126,7 @@ class RunStream:
         paused = asked.input if isinstance(asked.input, PausedRun) else None
         while self._result is None:
             async with asked.decided(paused) as (start, going_on):
-                # The events are read outside of it: what their reader does is no part of this run.
+                # The events are read outside of the block: what the reader does with them does not belong to this run.
                 with going_on:
                     result = Runner.run_streamed(asked.agent, start, **asked.settings)
                 async with aclosing(_events(result)) as events:
