@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from agent_adapter.contract.keys import Named
-from agent_adapter.redis.scripts import Private, Scripts, Sent, Value
+from agent_adapter.errors import UnreadableRecordError
+from agent_adapter.redis.scripts import Private, Scripts, Sent, Value, fields_of
 
 NOTHING, ANYTHING = "", "*"
 WHATEVER, WHERE_REFUSED = "?", "!"
@@ -87,6 +88,18 @@ async def run(scripts: Scripts, names: Named, change: Change) -> Answer:
     words, keys, given = arguments(change)
     ran, *rest = await scripts("change", names, words, keys, **given)
     return Answer(ran == 1, *rest)
+
+
+async def read_hashes(scripts: Scripts, names: Named, *hashes: str) -> tuple[list[dict[str, str]], int]:
+    """Read hashes of these names and the server's milliseconds, at one moment.
+
+    Raises:
+        UnreadableRecordError: when one of them has another type.
+    """
+    answer = await run(scripts, names, Change([(WHATEVER, "HGETALL", names[each]) for each in hashes]))
+    if None in answer.found:
+        raise UnreadableRecordError(f"{names['id']} cannot be read: a key of it has another type (WRONGTYPE)")
+    return [*map(fields_of, answer.found)], answer.now
 
 
 def arguments(change: Change) -> tuple[list[Sent], Iterable[str], dict[str, Value]]:

@@ -56,8 +56,8 @@ from agent_adapter.redis.acts import (
     unknown,
     withdraw,
 )
-from agent_adapter.redis.change import Answer, Change, Stamp, Word, run, written
-from agent_adapter.redis.scripts import Private, Scripts, opened, read_hashes
+from agent_adapter.redis.change import Answer, Change, Stamp, Word, read_hashes, run, written
+from agent_adapter.redis.scripts import Private, Scripts, opened
 
 if TYPE_CHECKING:
     from securesystemslib.signer import Signer
@@ -369,10 +369,10 @@ class Records:
 
     async def load(self, interrupt_id: str) -> Record:
         """Read a record."""
-        with _of_our_types(interrupt_id):
-            req, card, now = await read_hashes(self._scripts, self._keys, interrupt_id)
+        names = self._keys.of(interrupt_id)
+        (req, card), now = await read_hashes(self._scripts, names, "req", "card")
         if not req:
-            raise unknown(self._keys.of(interrupt_id))
+            raise unknown(names)
         return await self._record(interrupt_id, req, card, now)
 
     async def withdraw(self, interrupt_id: str, reason: str) -> None:

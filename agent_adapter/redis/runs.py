@@ -25,12 +25,13 @@ from agent_adapter.redis.change import (
     Word,
     Words,
     note,
+    read_hashes,
     run,
     same,
     wake,
     written,
 )
-from agent_adapter.redis.scripts import Private, Scripts, fields_of
+from agent_adapter.redis.scripts import Private, Scripts
 
 SET_ASIDE = "set_aside"
 """The note that says why workers do not resume this run by themselves."""
@@ -206,9 +207,8 @@ class Runs:
 
     async def journal(self, interrupt_id: str, *, body: str = "") -> Journal:
         """Read the notes about a run. Its continuation is bound to the `body` of its question, as it was read."""
-        run = self._keys.run(interrupt_id)
-        _, notes, _ = await self._scripts("read", self._keys.of(interrupt_id), card=run)
-        return Journal(interrupt_id, fields_of(notes), self, body)
+        (notes,), _ = await read_hashes(self._scripts, self._keys.of(interrupt_id), "run")
+        return Journal(interrupt_id, notes, self, body)
 
     async def note(self, interrupt_id: str, name: str, text: str) -> str:
         """Write a note about a run once; return the note that is stored, or `""` when the run has already gone on."""

@@ -27,7 +27,7 @@ from agent_adapter.redis.server_check import explained
 
 AGENT_LUA = "agent_adapter.redis.lua"
 PRELUDE = "prelude"
-SHARED_SCRIPTS = ("read", "finish_work", "change")
+SHARED_SCRIPTS = ("finish_work", "change")
 """Scripts that the agent's side and the bot share."""
 
 Sent: TypeAlias = str | int | float
@@ -226,15 +226,6 @@ async def answered(call: Awaitable[_T], redis: Redis, address: str) -> _T:
             # After a failover the address may lead to another server, but open connections lead to the old one.
             await redis.connection_pool.disconnect(inuse_connections=False)
         raise explained(address, error) from error
-
-
-async def read_hashes(
-    scripts: Scripts, keys: Keys, interrupt_id: str
-) -> tuple[dict[str, str], dict[str, str], int]:
-    """Read both halves of a record and the server's milliseconds, at one moment."""
-    # One script costs half as much as a transaction of three commands.
-    req, card, now = await scripts("read", keys.of(interrupt_id))
-    return fields_of(req), fields_of(card), now
 
 
 def fields_of(flat: Sequence[str]) -> dict[str, str]:

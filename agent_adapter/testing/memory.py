@@ -54,7 +54,7 @@ class Memory(Scripts):
     async def __call__(
         self,
         verb: str,
-        names: Mapping[str, str],
+        _names: Mapping[str, str],
         more: Iterable[Value] = (),
         _more_keys: Iterable[str] = (),
         /,
@@ -62,13 +62,9 @@ class Memory(Scripts):
     ) -> Any:
         """Do what a script does. Which answers there are is written in the script."""
         words: list[Any] = [*more]
-        match verb:
-            case "change":
-                return self._change(words, int(str(given["looks"])))
-            case "read":
-                card = str(given.get("card", names["card"]))
-                return [_flat(self._hashes[names["req"]]), _flat(self._hashes[card]), now()]
-        raise KeyError(verb)
+        if verb != "change":
+            raise KeyError(verb)
+        return self._change(words, int(str(given["looks"])))
 
     def interrupt(self, interrupt_id: str) -> Interrupt:
         """Return what was asked."""

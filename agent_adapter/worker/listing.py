@@ -17,9 +17,10 @@ from agent_adapter.errors import (
     UnreadableRecordError,
 )
 from agent_adapter.redis.address import address_of
+from agent_adapter.redis.change import read_hashes
 from agent_adapter.redis.pool import freeze_meta, open_redis
 from agent_adapter.redis.runs import FAILURE, release
-from agent_adapter.redis.scripts import AGENT_LUA, Scripts, fields_of, read_hashes
+from agent_adapter.redis.scripts import AGENT_LUA, Scripts
 from agent_adapter.redis.server_check import explaining
 from agent_adapter.worker.loop import LEFT
 
@@ -62,9 +63,7 @@ async def _opened(url: str, namespace: str) -> AsyncIterator[tuple[Redis, Script
 
 async def _said(scripts: Scripts, keys: Keys, interrupt_id: str, due: int) -> tuple[str, str, str]:
     names = keys.of(interrupt_id)
-    req, card, now = await read_hashes(scripts, keys, interrupt_id)
-    _, flat, _ = await scripts("read", names, card=names["run"])
-    notes = fields_of(flat)
+    (req, card, notes), now = await read_hashes(scripts, names, "req", "card", "run")
     if reason := notes.get("reason"):
         notes["reason"] = scripts.cipher.open(reason, record=interrupt_id, field=FAILURE)
     age = _age(now - int(card.get("settled", now)))

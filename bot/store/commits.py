@@ -17,6 +17,7 @@ from agent_adapter.errors import (
     UnreadableRecordError,
 )
 from agent_adapter.receipts.answer import Verifier
+from agent_adapter.redis.change import read_hashes
 from agent_adapter.redis.scripts import fields_of, opened
 from bot.domain.approval import Approval, Published
 from bot.domain.codec import read_state, size_of
@@ -24,7 +25,7 @@ from bot.domain.errors import StoreUnavailableError
 from bot.domain.transitions import ANYTHING, Change, Entry
 from bot.runtime.offload import Received, offload
 from bot.store.believed import believed
-from bot.store.connected import WITHIN, Connected, Record
+from bot.store.connected import WITHIN, Connected
 from bot.store.sealed import bounded, unsealed
 
 logger = logging.getLogger(__name__)
@@ -97,17 +98,15 @@ class Committing(Connected):
             DamagedRecordError: when something else has changed the bot's side of it.
             UnreadableRecordError: when this version cannot read what is stored.
         """
-        return await self._taken(interrupt_id, await self.scripts("read", self._of(interrupt_id)))
+        (req, card), now = await read_hashes(self.scripts, self._of(interrupt_id), "req", "card")
+        return await self._taken(interrupt_id, req, card, now)
 
-    async def _taken(self, interrupt_id: str, record: Record) -> Published | None:
+    async def _taken(self, interrupt_id: str, req: Fields, card: Fields, now: int) -> Published | None:
         """Take a record that a script gave. It raises as `load` does."""
-        req: Fields
-        card: Fields
-        req, stored, now = fields_of(record[0]), fields_of(record[1]), record[2]
         if not req:
             return None
         expect_written(interrupt_id, req)
-        req, card = (opened(self.cipher, interrupt_id, each) for each in (req, stored))
+        req, card = (opened(self.cipher, interrupt_id, each) for each in (req, card))
         try:
             received = Received(interrupt_id.partition(".")[0], size_of(req, card))
             known = self._remembered.get(interrupt_id)
@@ -252,7 +251,8 @@ class Committing(Connected):
         record = await self.write(state.id, state.version, waiting, change, within=within, is_told=is_told)
         if record is None:
             return None
-        newest = await self._taken(state.id, record)
+        req, card, now = record
+        newest = await self._taken(state.id, fields_of(req), fields_of(card), now)
         is_gone = newest is None or (isinstance(state, Approval) and not isinstance(newest, Approval))
         # Nothing can be changed about a record that is gone, or that has lost what people were asked.
         return replace(state, status="expired") if is_gone else newest

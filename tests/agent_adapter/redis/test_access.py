@@ -16,7 +16,7 @@ BOTS = {path.stem for path in (ROOT / "bot/store/lua").glob("*.lua")}
 RUNS: dict[Role, set[str]] = {
     "agent": AGENTS - {"finish_work"},
     "worker": AGENTS,
-    "operator": {"read", "change"},
+    "operator": {"change"},
 }
 CHANGES = {
     "agent": ("acts", "change", "replies"),

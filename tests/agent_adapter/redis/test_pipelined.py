@@ -11,6 +11,7 @@ from redis.asyncio import Redis
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import UnreadableRecordError
 from agent_adapter.redis import pipelined as module
+from agent_adapter.redis.change import read_hashes
 from agent_adapter.redis.pipelined import Pipelined
 from agent_adapter.redis.pool import open_redis, pipelined, place_of
 from agent_adapter.redis.scripts import AGENT_LUA, Scripts
@@ -20,7 +21,7 @@ from tests.support.proxy import Proxy, proxied
 
 KEYS = Keys("assent")
 NOBODY = KEYS.of("billing.none")
-NOTHING = [[], [], ANY]
+NOTHING = ([{}, {}], ANY)
 """What `read` answers where there is no record."""
 
 
@@ -70,8 +71,8 @@ async def test_many_at_once_take_one_connection_and_are_answered_in_order(redis)
 async def test_a_cancelled_caller_ends_and_the_others_are_answered(redis):
     await opened(redis)
     scripts = scripts_over(redis)
-    await scripts("read", NOBODY)
-    reading = [asyncio.create_task(scripts("read", NOBODY)) for _ in range(3)]
+    await read_hashes(scripts, NOBODY, "req", "card")
+    reading = [asyncio.create_task(read_hashes(scripts, NOBODY, "req", "card")) for _ in range(3)]
     await asyncio.sleep(0)
 
     reading[1].cancel()
@@ -118,7 +119,7 @@ async def test_what_is_in_flight_when_it_is_lost_is_sent_again(link):
         line = await opened(redis)
         scripts = scripts_over(redis)
         link.fall_silent()
-        reading = [asyncio.create_task(scripts("read", NOBODY)) for _ in range(5)]
+        reading = [asyncio.create_task(read_hashes(scripts, NOBODY, "req", "card")) for _ in range(5)]
         await asyncio.sleep(0)
 
         await link.reset()
@@ -134,7 +135,7 @@ async def test_a_server_that_says_nothing_is_given_up(link, monkeypatch):
         line = await opened(redis)
         link.fall_silent()
 
-        assert await scripts_over(redis)("read", NOBODY) == NOTHING
+        assert await read_hashes(scripts_over(redis), NOBODY, "req", "card") == NOTHING
 
         await until(lambda: line.send("PING"))
 
@@ -203,11 +204,11 @@ async def test_a_script_that_the_server_has_forgotten_is_loaded(redis):
     name = await line.send("CLIENT", "ID")
     for _ in range(2):
         await redis.script_flush()
-        assert await scripts("read", NOBODY) == NOTHING
+        assert await read_hashes(scripts, NOBODY, "req", "card") == NOTHING
     assert await line.send("CLIENT", "ID") == name
 
     await redis.config_resetstat()
-    assert await scripts("read", NOBODY) == NOTHING
+    assert await read_hashes(scripts, NOBODY, "req", "card") == NOTHING
     counted = await redis.info("commandstats")
     assert sum(counted[name]["calls"] for name in counted if "eval" in name) == 1
 
@@ -218,6 +219,6 @@ async def test_text_that_is_no_utf_8_is_an_unreadable_record(redis):
     line, scripts = await opened(redis), scripts_over(redis)
 
     with pytest.raises(UnreadableRecordError):
-        await scripts("read", NOBODY)
+        await read_hashes(scripts, NOBODY, "req", "card")
 
     assert await line.send("ECHO", "next") == "next"

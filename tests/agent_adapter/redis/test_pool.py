@@ -19,6 +19,7 @@ from agent_adapter.errors import (
 )
 from agent_adapter.redis import pool as connection
 from agent_adapter.redis.address import address_of
+from agent_adapter.redis.change import read_hashes
 from agent_adapter.redis.pool import freeze_meta, open_blocking_redis, open_redis
 from agent_adapter.redis.scripts import Scripts
 from agent_adapter.redis.server_check import check_server, explained, judge_server, unsaid
@@ -81,7 +82,7 @@ async def test_a_task_that_ctrl_c_cancels_while_it_runs_goes_no_further_than_its
     async with open_redis(redis_url) as redis:
         await redis.ping()
         scripts = Scripts(redis, Keys(), "agent_adapter.redis.lua")
-        for command in (redis.ping, partial(scripts, "read", Keys().of("billing.none"))):
+        for command in (redis.ping, partial(read_hashes, scripts, Keys().of("billing.none"), "req")):
             await asyncio.wait([asyncio.create_task(cancelled_while_it_runs(command))], timeout=60)
 
         assert await redis.ping()
@@ -228,7 +229,7 @@ async def test_a_server_that_does_not_answer_is_one_sentence(tmp_path):
         scripts = Scripts(redis, Keys(), "agent_adapter.redis.lua", address="redis://cache:6379")
         for asking in (
             check_server(redis, "redis://cache:6379"),
-            scripts("read", NOTHING),
+            read_hashes(scripts, NOTHING, "req"),
         ):
             with pytest.raises(
                 ServerUnreachableError,
