@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -334,13 +334,13 @@ class Decisions:
             index: facts_of_ballot(state, index, ballot, name=name, how=press.how)
             for index, ballot in ballots.items()
         }
+        texts = _texts(state, user, ballots, standing, name)
         return Cast(
             user=user,
-            # Pressing again is the same click, also when Slack does not say the name any more.
-            token=token_of(state.id, _texts(state, user, ballots, standing)),
+            token=token_of(state.id, texts),
             press=press,
             ballots=ballots,
-            texts=_texts(state, user, ballots, standing, name),
+            texts=texts,
             facts=facts,
             standing=standing,
         )
@@ -384,7 +384,8 @@ class Decisions:
     async def _turn(self, interrupt_id: str, ends: float) -> AsyncIterator[None]:
         turn = self.store.turn(interrupt_id)
         try:
-            async with asyncio.timeout_at(ends):
+            # Nearly every click finds it free, and needs no timer.
+            async with asyncio.timeout_at(ends) if turn.locked() else nullcontext():
                 await turn.acquire()
         except TimeoutError as error:
             raise StoreUnavailableError("others decide about this record, and Redis is slow") from error
@@ -483,7 +484,7 @@ def _texts(
     user: str,
     ballots: Mapping[int, Ballot],
     standing: StandingTerms | None,
-    name: str = "",
+    name: str,
 ) -> dict[int, str]:
     """Write the decisions of a person as the record keeps them."""
     return {
