@@ -64,7 +64,7 @@ def _cpu(rounds: list[dict[str, dict[str, float]]]) -> str:
 
 
 def profile(what: str) -> None:
-    """Print where the bot spends its time during 2,400 clicks over `http` or `socket`, or over HTTP where they are `signed`."""
+    """Print where the bot spends its time during 1,800 clicks over `http` or `socket`, or over HTTP where they are `signed`."""
     with tempfile.TemporaryDirectory() as folder:
         found = Path(folder) / "bot.prof"
         uvloop.run(_profiled(found, what))
