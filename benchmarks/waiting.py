@@ -20,6 +20,7 @@ INSIDE = {
 """Commands that only scripts and this measurement send: what is left of the statistics are an agent's requests."""
 SEEN_EVERY = 20.0
 REST = 20.0
+WINDOWS = 3
 
 
 @asynccontextmanager
@@ -86,9 +87,13 @@ async def pending(
 async def _at_rest(made: Stage) -> float:
     """Give the share of a core that the bot takes while nobody asks or presses."""
     await all_drawn(made.url)
-    before = made.app.cpu
-    await asyncio.sleep(REST)
-    return 100 * (made.app.cpu - before) / REST
+    found = []
+    # After its start it compares each card with Slack once: that is no rest.
+    for _ in range(WINDOWS):
+        before = made.app.cpu
+        await asyncio.sleep(REST)
+        found.append(100 * (made.app.cpu - before) / REST)
+    return min(found)
 
 
 async def _fill(url: str, redis: Redis, count: int) -> float:
