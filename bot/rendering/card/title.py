@@ -66,9 +66,19 @@ def long_title(state: Approval, place: Place) -> str:
 @once_read
 def about(state: Approval, place: Place, room: int, *, has_values: bool) -> str:
     """Say what is asked, and how much of it is open where a part of it is decided; or what failed, where calls did."""
-    calls = [state.actions[index] for index in failed_in(state, place) or place.actions]
+    indices = failed_in(state, place) or place.actions
+    calls = [state.actions[index] for index in indices]
+    # Amounts of calls of one tool are added, and no sum may hold what was rejected.
+    is_added = len({call.request.name for call in calls}) < len(calls)
+    is_mixed = len({_is_over(state, index) for index in indices}) > 1
+    has_values = has_values and not (is_added and is_mixed)
     what = subject_of(calls, room) if has_values else tools_of(calls)
     return on_card.still_open(what, sum(map(state.is_open_at, place.actions)), len(place.actions))
+
+
+def _is_over(state: Approval, index: int) -> bool:
+    recorded = state.recorded[index]
+    return recorded.decision.type == "reject" if recorded else not state.is_open_at(index)
 
 
 def _framed(state: Approval, place: Place, what: str) -> str:

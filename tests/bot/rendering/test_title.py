@@ -67,6 +67,25 @@ def test_a_card_that_was_drawn_before_says_what_was_decided_since():
 
 
 @pytest.mark.parametrize(
+    ("decisions", "says"),
+    [
+        ((None, None), "billing: pay, 2 times, 30 EUR"),
+        ((REJECT, None), "billing: pay, 2 times, 1 of 2 open"),
+        ((REJECT, APPROVE), "1 approved, 1 rejected: pay, 2 times"),
+        ((REJECT, REJECT), "🚫 Rejected: pay, 2 times, 30 EUR"),
+    ],
+)
+def test_a_sum_never_holds_what_was_rejected_beside_what_runs(decisions, says):
+    """Whoever reads only the title takes the sum for what is paid."""
+    asked = an_interrupt(*(an_action("pay", {"amount": n, "currency": "EUR"}) for n in (10, 20)))
+    recorded = tuple(d and a_decision(asked, n, d) for n, d in enumerate(decisions))
+    status = "pending" if None in decisions else "decided"
+    (part,) = render_card(replace(a_state(asked, status=status), recorded=recorded))
+
+    assert part.blocks[0]["text"]["text"] == says
+
+
+@pytest.mark.parametrize(
     ("how", "says"),
     [
         ([(APPROVE, DANA)], "Approved by Dana: pay"),
