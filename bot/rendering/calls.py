@@ -286,7 +286,9 @@ def run_question(action: Action) -> Block:
     """Ask whether to run the call. Names the tool and its values, as its card shows them."""
     needed = action.terms.needed("approve")
     said = [on_action.one_vote_of(needed)] if needed > 1 else []
-    said += [in_text.MISLEADS] if misleads(action) else []
+    if misleads(action):
+        odd = _found_in([action.request.name, action.shown(on_card=True), action.description])
+        said += [in_text.MISLEADS, *odd.lines[:1]]
     return confirm(run_title(action), _values(action, said), on_action.APPROVE)
 
 

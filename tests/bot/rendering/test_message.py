@@ -181,17 +181,26 @@ def test_hidden_characters_are_announced_wherever_they_stand(action):
 
 
 @pytest.mark.parametrize(
-    "to", ["da\u200bna", "\u0410\u0421ME", "ada@ex\u0430mple.com", "\u0430\u0440\u0440\u04cf\u0435.com"]
+    ("to", "named"),
+    [
+        ("da\u200bna", ""),
+        ("\u0410\u0421ME", '"\u0410\u0421ME" has letters of several alphabets'),
+        ("ada@ex\u0430mple.com", "ex\u0430mple.com is really xn--exmple-4nf.com"),
+    ],
 )
 @pytest.mark.parametrize("is_read", [False, True])
-def test_what_misleads_is_not_approved_with_one_press(to, is_read):
-    """Slack asks once more, as with `confirm: true`, and says why: a hurried person presses the green button."""
+def test_what_misleads_is_not_approved_with_one_press(to, named, is_read):
+    """Slack asks once more, as with `confirm: true`, and says why: a hurried person presses the green button.
+
+    It names the first of what its card names, and nothing that only a modal shows.
+    """
     state = a_state(an_interrupt(an_action(args={"to": to})), modal_only=("to",) if is_read else ())
     blocks = render_reading_view(state, 0, 1, pages_read=1)["blocks"] if is_read else card(state).blocks
     approve = next(button for button in buttons(blocks) if button.get("confirm"))
 
     assert approve["text"]["text"] == ("I have read it: Approve…" if is_read else "Approve…")
-    assert approve["confirm"]["text"]["text"].endswith("some of this is not what it seems to be.")
+    said = "" if is_read else named
+    assert approve["confirm"]["text"]["text"].endswith(f"not what it seems to be.\n{said}".strip())
 
 
 @pytest.mark.parametrize(
@@ -219,9 +228,9 @@ YES, NO_YES = an_action(), an_action(allowed=["edit"])
     [
         ([YES, YES], {}, ["Approve all 2…", "Open…", "Reject all…"], ""),
         ([YES, YES, an_action(allowed=["respond"]), YES], {3: ApproveDecision()},
-         ["Approve 1, 2…", "Open…", "Reject 1, 2…", "Answer 3…"], ""),
+         ["Approve 1 and 2…", "Open…", "Reject 1 and 2…", "Answer 3…"], ""),
         # How many they are reads like progress. Scattered ones are counted.
-        ([YES, NO_YES, YES], {}, ["Approve 1, 3…", "Open…", "Reject 1, 3…"], "Cannot be approved: 2."),
+        ([YES, NO_YES, YES], {}, ["Approve 1 and 3…", "Open…", "Reject 1 and 3…"], "Cannot be approved: 2."),
         ([YES, NO_YES] * 5 + [YES], {}, ["Approve 6 of 11…", "Open…", "Reject 6 of 11…"], ""),
     ],
     ids=["all", "some", "named", "counted"],
@@ -401,7 +410,7 @@ def test_a_card_announces_what_the_agent_gets_at_the_deadline(calls, on_expiry):
         kinds = {decision.type for decision in decided(interrupt, resume).decisions}
         rejects, hears = (
             f"rejected at {AT} if nobody does",
-            f"ends at {AT} if nobody does, and the agent hears that",
+            f"ends at {AT} if nobody does, and the agent is told",
         )
         then = rejects if kinds == {"reject"} else hears
     except InterruptExpiredError:
