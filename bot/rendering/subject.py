@@ -253,8 +253,11 @@ def _of_tools(actions: Sequence[Action], room: int) -> str:
     groups: dict[str, list[Action]] = {}
     for action in actions:
         groups.setdefault(action.request.name, []).append(action)
-    said = ", ".join(subject_of(group, _BESIDE_OTHERS) for group in groups.values())
-    return said if units(said) <= room else tools_of(actions, room)
+    for each in (max(room // len(groups), _BESIDE_OTHERS), _BESIDE_OTHERS):
+        said = ", ".join(subject_of(group, each) for group in groups.values())
+        if units(said) <= room:
+            return said
+    return tools_of(actions, room)
 
 
 def _sums(actions: Sequence[Action]) -> list[str]:

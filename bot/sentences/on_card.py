@@ -145,7 +145,7 @@ _AT_DEADLINE: dict[Deadline, str] = {
     "approves": "*approved* at {at} {unless}",
     "as_said": "at {at}, what is open is approved or not, as each call says",
     "rejects": "rejected at {at} {unless}",
-    "tells": "ends at {at} {unless}, and the agent hears that",
+    "tells": "ends at {at} {unless}, and the agent is told",
     "raises": "expires at {at} {unless}",
 }
 

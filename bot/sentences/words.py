@@ -32,9 +32,11 @@ def runs(numbers: Iterable[int]) -> list[list[int]]:
 
 
 def numbers(indices: Iterable[int]) -> str:
-    """Write the numbers of actions as people do: 1 to 3, 5, 8."""
-    found = runs(sorted(index + 1 for index in indices))
-    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in found)
+    """Write the numbers of actions as people do: 1 to 3, 5 and 8."""
+    found: list[str] = []
+    for run in runs(sorted(index + 1 for index in indices)):
+        found += [f"{run[0]} to {run[-1]}"] if len(run) > 2 else map(str, run)
+    return " and ".join(filter(None, (", ".join(found[:-1]), *found[-1:])))
 
 
 def few_numbers(indices: Sequence[int]) -> str:

@@ -28,9 +28,9 @@ async def test_approving_all_leaves_out_what_a_colleague_proposes_to_decide_othe
     await dana.fill(await dana.opened(before, "edit:2"), amount="1500")
     card = await erik.card("<@U0DANA> changed this")
     [asks] = [e for b in card["blocks"] if b["block_id"] == "bulk" for e in b["elements"]][:1]
-    assert asks["text"]["text"] == "Approve 1, 2…"
+    assert asks["text"]["text"] == "Approve 1 and 2…"
     assert asks["confirm"]["text"]["text"] == (
-        "Calls 1, 2: note, 2 times, n 0 to 1.\nNot approved with them, because somebody proposes something else: 3."
+        "Calls 1 and 2: note, 2 times, n 0 to 1.\nNot approved with them, because somebody proposes something else: 3."
     )
 
     # The stand-in sends what the button of an older drawing would: its name is the same.

@@ -88,7 +88,7 @@ def rows_blocks(calls: Sequence[Action], *, is_over: bool = False) -> list[Block
     if table.same:
         says = on_card.USUAL if table.has_exceptions else on_card.same_in_all(len(calls))
         blocks += [context("same:label", says), arguments_as_text("same:long", table.same)]
-    if care := _care(calls):
+    if not is_over and (care := _care(calls)):
         blocks.append(context("rows:care", "\n".join(care)))
     shown = [call.shown(on_card=True) for call in calls]
     return [*blocks, *caution_blocks("rows:", calls[0].request.name, *shown, *_reasons(calls))]

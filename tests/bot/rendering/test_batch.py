@@ -274,9 +274,9 @@ def test_the_calls_that_run_at_once_are_named_in_the_question_and_at_the_end_of_
     button = next(b for b in buttons(card(mixed).blocks) if b["action_id"] == "approve_all:0")
     end = review(replace(state, read=read), page=2)
 
-    assert "Run at once: 1, 2. Run when enough people agree: 3." in button["confirm"]["text"]["text"]
+    assert "Run at once: 1 and 2. Run when enough people agree: 3." in button["confirm"]["text"]["text"]
     assert end["submit"]["text"] == "Approve 3 calls"
-    assert "Run at once: 1, 3. Run when enough people agree: 2." in words(end["blocks"])
+    assert "Run at once: 1 and 3. Run when enough people agree: 2." in words(end["blocks"])
 
 
 def test_what_became_of_rows_is_said_once_for_those_of_which_it_is_true():
@@ -290,7 +290,7 @@ def test_what_became_of_rows_is_said_once_for_those_of_which_it_is_true():
     assert literal_text(blocks, "rows") == "\n".join(rows(laid_out(*calls))).replace("899.0", "450.0")
     said = shown([block_of(blocks, "rows:outcomes")]).split("\n")
     assert [line.partition(" by ")[0] for line in said] == [
-        "1, 2: *Approved*",
+        "1 and 2: *Approved*",
         "3: *Approved with changes*",
         "🚫 4: *Rejected*",
     ]

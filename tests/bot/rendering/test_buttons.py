@@ -91,12 +91,12 @@ def test_a_message_about_several_calls_has_five_buttons_at_most():
         (card,) = render_card(asked(*calls, **fields))
         return [found["text"]["text"] for found in buttons(card.blocks)]
 
-    assert labels(PAY, REFUND, asks) == ["Approve 1, 2…", "Open…", "Reject 1, 2…", "Answer 3…"]
+    assert labels(PAY, REFUND, asks) == ["Approve 1 and 2…", "Open…", "Reject 1 and 2…", "Answer 3…"]
     own = labels(PAY, REFUND, PAY, asks, own=risky)
-    assert own == ["Approve 1, 2…", "Open…", "Reject 1, 2…", "Approve 3…", "Answer 4…"]
-    assert labels(PAY, REFUND, PAY, asks, asks, own=risky) == ["Approve 1, 2…", "Open…", "Reject 1, 2…"]
+    assert own == ["Approve 1 and 2…", "Open…", "Reject 1 and 2…", "Approve 3…", "Answer 4…"]
+    assert labels(PAY, REFUND, PAY, asks, asks, own=risky) == ["Approve 1 and 2…", "Open…", "Reject 1 and 2…"]
     (card,) = render_card(asked(PAY, REFUND, PAY, asks, asks, own=risky))
-    assert "Calls 4, 5 are questions: answer them in *Open…*." in shown(card.blocks)
+    assert "Calls 4 and 5 are questions: answer them in *Open…*." in shown(card.blocks)
 
 
 # --- Three in sight, and the others in a menu -----------------------------------------------------------------------

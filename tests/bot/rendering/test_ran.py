@@ -103,7 +103,7 @@ def test_a_result_is_one_line_and_the_thread_has_all_of_it():
     ("reports", "says"),
     [
         ([PAID, LOST, None], "Call 2 failed:"),
-        ([PAID, LOST, PAID, Outcome.failed("too late")], "Calls 2, 4 failed, here is 2:"),
+        ([PAID, LOST, PAID, Outcome.failed("too late")], "Calls 2 and 4 failed, here is 2:"),
         ([PAID, *[LOST, PAID] * 25], "25 calls failed, here is 2:"),
     ],
 )
