@@ -1,10 +1,9 @@
 """The agent's side of the record in Redis: typed methods over the scripts."""
 
 import asyncio
-import contextlib
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -37,7 +36,6 @@ from agent_adapter.errors import (
     DecisionNotAllowedError,
     InvalidRequestError,
     ReceiptError,
-    ServerFailedError,
     UnreadableRecordError,
 )
 from agent_adapter.receipts.answer import Verifier, proven
@@ -497,19 +495,7 @@ class Records:
         return Record(interrupt, req, proof.fields, now, self.grace, decided, proof.receipts, proof.faults)
 
     async def _run(self, names: Named, change: Change) -> Answer:
-        with _of_our_types(names["id"]):
-            return await run(self._scripts, names, change)
-
-
-@contextlib.contextmanager
-def _of_our_types(interrupt_id: str) -> Iterator[None]:
-    """Turn Redis' error about a key of another type into the error that the record cannot be read."""
-    try:
-        yield
-    except ServerFailedError as error:
-        if "WRONGTYPE" not in str(error):
-            raise
-        raise UnreadableRecordError(f"{interrupt_id} cannot be read: {error}") from error
+        return await run(self._scripts, names, change)
 
 
 def _age(since: float | None) -> int:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Literal, TypeVar
@@ -61,9 +61,6 @@ class Memory:
         self.bytes += weight(state)
         while self.bytes > self._most and len(self._states) > 1:
             self._forget(next(iter(self._states)))
-
-    def __iter__(self) -> Iterator[Published]:
-        return iter(self._states.values())
 
     def clear(self) -> None:
         """Forget everything."""

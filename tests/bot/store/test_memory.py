@@ -21,7 +21,7 @@ def test_what_was_read_longest_ago_is_forgotten_first():
     for each in (first, second, first, third):
         memory.put(each)
 
-    assert [each.id for each in memory] == [first.id, third.id]
+    assert [*memory._states] == [first.id, third.id]
     assert memory.get(second.id) is None
     assert memory.bytes == 2 * weight(first)
 
