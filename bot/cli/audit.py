@@ -8,11 +8,11 @@ import re
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractContextManager, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, NoReturn, TypeAlias
 
 import typer
 from rich.console import Console
@@ -21,7 +21,7 @@ from rich.text import Text
 
 from agent_adapter.cipher import MARK, Cipher
 from agent_adapter.contract.keys import Keys
-from agent_adapter.errors import AgentAdapterError, InvalidRequestError
+from agent_adapter.errors import AgentAdapterError
 from agent_adapter.receipts.ring import Ring
 from agent_adapter.redis.address import address_of
 from agent_adapter.redis.pool import open_redis
@@ -75,10 +75,14 @@ def show(
 ) -> None:
     """Show everything that happened to one request; exit 1 when the trail does not know it."""
     if not _print(lambda trail: trail.entries(about=interrupt_id)):
-        fail(
-            f"the audit trail has no entry about {one_line(interrupt_id)}: look at its spelling, and whether ASSENT_AUDIT_DIR "
-            "and ASSENT_NAMESPACE are those of the bot"
-        )
+        _fail_without_entry(interrupt_id)
+
+
+def _fail_without_entry(about: str) -> NoReturn:
+    fail(
+        f"the audit trail has no entry about {one_line(about)}: look at its spelling, and whether ASSENT_AUDIT_DIR and "
+        "ASSENT_NAMESPACE are those of the bot"
+    )
 
 
 def _moment(option: str, text: str, *, is_end: bool = False) -> datetime | None:
@@ -105,7 +109,7 @@ _Ask: TypeAlias = Callable[[AuditStore], AsyncIterator[AuditEntry]]
 
 def _print(ask: _Ask, *, as_json: bool = False) -> int:
     """Print entries. Returns how many."""
-    with audit_errors():
+    with _plainly():
         return asyncio.run(_write(ask, as_json=as_json))
 
 
@@ -157,15 +161,12 @@ async def opened_trail() -> AsyncIterator[AuditStore]:
         yield AuditStore(redis, keys, access.audit_dir or None, address=address, cipher=cipher)
 
 
-def audit_errors() -> AbstractContextManager[None]:
-    """End the command with a sentence when something is wrong. A line of the log that is wrong is a `ValueError`."""
-    return plain_errors(
-        lambda error: (
-            f"ASSENT_AUDIT_DIR cannot be read: {error}: run this as the user of the bot, or correct the path"
-        ),
-        settings=(SettingsError, InvalidRequestError),
-        others=(AgentAdapterError, ValueError),
-    )
+_plainly = partial(
+    plain_errors,
+    "ASSENT_AUDIT_DIR cannot be read: {}: run this as the user of the bot, or correct the path".format,
+    others=(AgentAdapterError, ValueError),
+)
+"""Ends the command with a sentence when something is wrong. A line of the log that is wrong is a `ValueError`."""
 
 
 # --- Printing ---------------------------------------------------------------------------------------------------------
@@ -219,7 +220,7 @@ def verify(
     ] = None,
 ) -> None:
     """Check every line of the log; exit 1 when one is not as it was written."""
-    with audit_errors():
+    with _plainly():
         log, access = _log(), load_access()
         ring = Ring.load(access.ring) if access.ring else None
         verify = partial(problem_of_head, ring, access.namespace) if ring else None
@@ -243,7 +244,7 @@ def erase(
     yes: Annotated[bool, typer.Option("--yes", help="do not ask")] = False,
 ) -> None:
     """Erase what the log says about one request or one person, and enter who did. It can still be checked."""
-    with audit_errors():
+    with _plainly():
         if bool(record) == bool(person):
             raise SettingsError("name one request, or one person with --person")
         if len(reason) > _LONGEST_REASON:
@@ -251,7 +252,8 @@ def erase(
         log, about = _log(), one_line(record or person)
         if not yes:
             typer.confirm(f"Erase what the log says about {about}, for ever?", abort=True)
-        asyncio.run(_enter(record, reason))
+        if not asyncio.run(_enter(record, person, reason)):
+            _fail_without_entry(about)
         count = log.erase(lambda entry: _names_of(entry, record, person))
         typer.echo(f"erased something in {count} lines about {about}; the audit trail says that you did")
         sys.stderr.write(
@@ -260,15 +262,19 @@ def erase(
         )
 
 
-async def _enter(record: str, reason: str) -> None:
-    """Enter the erasure. When it cannot be entered, nothing is erased."""
+async def _enter(record: str, person: str, reason: str) -> bool:
+    """Enter the erasure, if there is something to erase. When it cannot be entered, nothing is erased."""
     async with opened_trail() as trail:
         if not await trail.is_of_bots():
             raise SettingsError(
                 "this Redis has no bot in the namespace of ASSENT_NAMESPACE, so the erasure cannot be entered there and "
                 "nothing was erased: name the Redis of the bots in REDIS_URL"
             )
-        await trail.note_erased(record, by=who_runs(), reason=reason)
+        found = [each async for each in trail.entries(about=record) if _names_of(each, record, person)]
+        # A line that cannot be read may be the one, and is named when the log is rewritten.
+        if found or trail.broken:
+            await trail.note_erased(record, by=who_runs(), reason=reason)
+        return bool(found or trail.broken)
 
 
 def _names_of(entry: AuditEntry, record: str, person: str) -> set[str]:
@@ -294,7 +300,7 @@ def _log() -> AuditLog:
         raise SettingsError("ASSENT_AUDIT_DIR is not set: name the folder of the log")
     log = AuditLog(Path(access.audit_dir), access.namespace)
     if not log.days():
-        fail(f"there is no log in {access.audit_dir}")
+        raise SettingsError(f"there is no log in {access.audit_dir}: name its folder in ASSENT_AUDIT_DIR")
     return log
 
 

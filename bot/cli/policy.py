@@ -51,8 +51,7 @@ def check(file: _File = "") -> None:
     Warns of approvers who can never decide, and of rules whose args let other calls of the tool fall to a
     weaker rule, and suggests `confirm` for sums; neither changes the exit code. A rule without anybody else who can decide is a problem.
     """
-    access = _access()
-    path, found = _read(file, access)
+    path, found, access = _read(file)
     rules = f"{len(found.policy.rules)} {'rule' if len(found.policy.rules) == 1 else 'rules'} and a default"
     looks: dict[Mention, Look] = {}
     asked = "people and channels were not checked in Slack: SLACK_BOT_TOKEN is not set"
@@ -91,7 +90,7 @@ def explain(
     args: Annotated[str, typer.Option(help="the arguments, a JSON object")] = "{}",
 ) -> None:
     """Print which rule decides about a call, who may decide, and whether the call would be refused."""
-    _, found = _read(file, _access())
+    _, found, _ = _read(file)
     try:
         given = decode_arguments(args, where="--args")
     except InvalidRequestError as error:
@@ -110,21 +109,13 @@ def schema() -> None:
     typer.echo(json.dumps(json_schema(), indent=2, ensure_ascii=False))
 
 
-def _access() -> Access:
+def _read(file: str) -> tuple[str, PolicyFile, Access]:
     try:
-        return load_access()
+        access = load_access()
+        path = file or access.policy or fail("name the file, or set ASSENT_POLICY", code=2)
+        return path, read_policy(read_text(path, named_by="" if file else "ASSENT_POLICY"), path), access
     except SettingsError as error:
-        fail(str(error))
-
-
-def _read(file: str, access: Access) -> tuple[str, PolicyFile]:
-    path = file or access.policy
-    if not path:
-        fail("name the file, or set ASSENT_POLICY")
-    try:
-        return path, read_policy(read_text(path, named_by="" if file else "ASSENT_POLICY"), path)
-    except SettingsError as error:
-        fail(str(error))
+        fail(str(error), code=1 if isinstance(error, PolicyFileError) else 2)
 
 
 async def _ask_slack(found: PolicyFile, access: Access) -> dict[Mention, Look]:

@@ -97,6 +97,8 @@ def rotate(
         signer = new_signer()
         keys = read_keys(path)
         old = _find(keys, kid, path)
+        if old.purpose == "log":
+            raise InvalidRequestError(f"{kid} is for the log, which the key for receipts signs: rotate that")
         if old.revoked or (old.not_after and old.not_after <= now):
             raise InvalidRequestError(f"the key {kid} has ended already: make a new one with {CREATE}")
         if old.not_after:

@@ -165,21 +165,24 @@ async def test_a_sound_log_is_said_to_be_sound_and_a_changed_one_is_not(command,
         (["--since", "yesterday"], {}, 2, "write 2026-11-22"),
         ([], {"REDIS_URL": "redis://127.0.0.1:1/0"}, 1, "127.0.0.1:1"),
         (["verify"], {"ASSENT_AUDIT_DIR": ""}, 2, "ASSENT_AUDIT_DIR is not set"),
-        (["verify"], {"ASSENT_AUDIT_DIR": "/nowhere"}, 1, "there is no log in /nowhere"),
+        (["verify"], {"ASSENT_AUDIT_DIR": "/nowhere"}, 2, "there is no log in /nowhere: name its folder"),
         (["verify"], {"ASSENT_RING": ""}, 2, "in ASSENT_RING"),
         (["verify", "--against", "ring.json"], {}, 2, "keep only their lines"),
         (["verify", "--against", "none.txt"], {}, 2, "keep only their lines"),
         (["erase"], {}, 2, "name one request, or one person"),
+        (["erase", "billing.zzz", "--yes"], {}, 1, "no entry about billing.zzz: look at its spelling"),
+        (["erase", "--person", "U0ZZZ", "--yes"], {}, 1, "no entry about U0ZZZ: look at its spelling"),
         (["erase", "billing.a", "--yes"], {"ASSENT_NAMESPACE": "other"}, 2, "nothing was erased"),
         (["erase", "billing.a", "--yes"], {"REDIS_URL": "redis://127.0.0.1:1"}, 1, "127.0.0.1:1"),
         (["erase", "billing.a", "--yes", "--reason", "x" * 1_001], {}, 2, "at most 1,000"),
     ],
 )
-async def test_a_mistake_names_its_cure_and_erases_nothing(command, log, arguments, changed, code, cure):
+async def test_a_mistake_names_its_cure(command, log, stream, redis, arguments, changed, code, cure):
+    """Nothing is erased, and the trail does not say that somebody did."""
     found, _, errors = await command(*arguments, **changed)
 
     assert (found, cure in errors) == (code, True), errors
-    assert log.check(None).erased == 0
+    assert (log.check(None).erased, await redis.xlen(stream)) == (0, 0)
 
 
 async def test_what_the_log_says_about_a_request_is_erased_and_who_did_is_entered(

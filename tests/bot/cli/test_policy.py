@@ -123,18 +123,19 @@ async def test_approvers_who_can_never_decide_are_named_with_their_line(command,
 
 
 @pytest.mark.parametrize(
-    ("arguments", "changed", "said"),
+    ("changed", "expected", "said"),
     [
-        ([], {"ASSENT_POLICY": "/nowhere.yaml"}, "ASSENT_POLICY: /nowhere.yaml: there is no such file: correct the path"),
-        ([], {"SLACK_API_URL": "http://127.0.0.1:1/api/"}, "the rules are sound, but Slack did not say"),
+        ({"ASSENT_POLICY": None}, 2, "name the file, or set ASSENT_POLICY"),
+        ({"ASSENT_POLICY": "/nowhere.yaml"}, 2, "ASSENT_POLICY: /nowhere.yaml: there is no such file: correct the path"),
+        ({"SLACK_API_URL": "http://127.0.0.1:1/api/"}, 1, "the rules are sound, but Slack did not say"),
     ],
-    ids=["no such file", "no Slack"],
+    ids=["no file", "no such file", "no Slack"],
 )  # fmt: skip
-async def test_a_check_that_cannot_be_made_fails(command, arguments, changed, said):
+async def test_a_check_that_cannot_be_made_fails(command, changed, expected, said):
     """Whoever deploys on success must not deploy on that."""
-    code, output, errors = await command("policy", "check", *arguments, **changed)
+    code, output, errors = await command("policy", "check", **changed)
 
-    assert (code, output) == (1, "")
+    assert (code, output) == (expected, "")
     assert said in errors
     assert "Traceback" not in errors
 

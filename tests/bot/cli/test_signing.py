@@ -1,6 +1,7 @@
 """`keys signing`: keys in files, and a ring that everybody may read."""
 
 import json
+import re
 import stat
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -65,7 +66,7 @@ def test_a_private_key_is_never_overwritten(run, made, tmp_path):
 
     code, printed, said = run("create", "key.pem", "--ring", "ring.json", "--team", "T0ACME")
 
-    assert (code, printed) == (1, "")
+    assert (code, printed) == (2, "")
     assert said.startswith("key.pem is already there")
     assert before == ((tmp_path / "key.pem").read_text(), ring())
 
@@ -112,4 +113,14 @@ def test_a_revoked_key_stays_in_the_ring_and_signs_nothing(run, made):
     assert code == 0
     assert "give this file to everybody who checks" in printed
     assert Ring.load("ring.json").keys[made].revoked
-    assert run("rotate", made, "next.pem", "--ring", "ring.json")[0] == 1
+    assert run("rotate", made, "next.pem", "--ring", "ring.json")[0] == 2
+
+
+def test_a_key_for_the_log_has_no_next_one(run, made):
+    """No bot would sign with it."""
+    before = re.sub('"team": "T0ACME",?', "", Path("ring.json").read_text().replace('"receipts"', '"log"'))
+    Path("ring.json").write_text(before)
+    code, _, said = run("rotate", made, "next.pem", "--ring", "ring.json")
+
+    assert (code, Path("ring.json").read_text()) == (2, before)
+    assert "which the key for receipts signs: rotate that" in said
