@@ -20,7 +20,10 @@ UNKNOWN = Match((), ())
 
 def problems_of(rules: Sequence[Rule], default: Rule) -> Iterator[Problem]:
     """Look at each rule by itself, and after those before it."""
+    first = dict[str, Rule]()
     for rule in (*rules, default):
+        if (other := first.setdefault(rule.name, rule)) is not rule:
+            yield Problem(rule.line, f"{rule.name!r} is a name in line {other.line}, too: change one of them")
         for sentence in (
             *_about_places_and_people(rule),
             *_about_silence(rule),

@@ -221,7 +221,7 @@ class RuleKeys(SharedKeys, total=False):
     """What holds for the calls that the rule matches."""
 
     name: values.Name
-    """In words, for people."""
+    """In words, for people. No two rules have the same."""
     match: Annotated[Match, ReadFrom(MatchKeys, _match)]
     """Which calls it is about. Left out, all of them."""
     channel: values.Place

@@ -351,6 +351,15 @@ def test_a_rule_that_is_never_reached_is_reported(first: str, second: str):
     assert "in line 5 matches all that it matches: put the narrower rule first, or take it out" in line
 
 
+@pytest.mark.parametrize("name", ["pays", "rule 2", "default"])
+def test_two_rules_have_two_names(name: str):
+    """Cards and the audit trail say by the name which rule decided."""
+    second = "match: {tool: pay}" if name == "rule 2" else "{name: pays, match: {tool: pay}}"
+    (line,) = problems(f"{rule_with(f'{{name: {name}, match: {{tool: wire}}}}')}  - {second}\n")
+
+    assert f"{name!r} is a name in line 5, too: change one of them" in line
+
+
 @given(
     st.text()
     | st.text(alphabet=" -:[]{}\n'\"#&*!|>%@`,?abc01").map(lambda text: f"{DEFAULT}rules:\n - {text}")
