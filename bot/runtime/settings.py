@@ -3,11 +3,12 @@
 import os
 import re
 from collections.abc import Callable, Collection, Mapping
+from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
-from dotenv import dotenv_values
+from dotenv.parser import Binding, parse_stream
 from pydantic import (
     AfterValidator,
     BeforeValidator,
@@ -25,7 +26,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from agent_adapter.cipher import Cipher
+from agent_adapter.cipher import Cipher, text_from_environment
 from agent_adapter.contract.names import Namespace, nearest
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.redis.address import address_of
@@ -338,24 +339,13 @@ def _named_files(settings: type[BaseSettings]) -> dict[str, Any]:
     found = {}
     for field, about in settings.model_fields.items():
         variable = variable_of(field)
-        name = f"{variable}_FILE"
-        if path := os.environ.get(name):
-            if os.environ.get(variable, "").strip():
-                raise SettingsError(f"{variable} and {name} are both set: remove one of them")
-            found[about.alias or field] = _text_of(path, name)
+        if os.environ.get(f"{variable}_FILE"):
+            try:
+                found[about.alias or field] = text_from_environment(variable).strip()
+            except InvalidRequestError as error:
+                makes = MAKES.get(variable) if isinstance(error.__cause__, OSError) else None
+                raise SettingsError(f"{error}; `{makes}` makes one" if makes else str(error)) from error
     return found
-
-
-def _text_of(path: str, name: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8").strip()
-    except OSError as error:
-        what = "there is no file" if isinstance(error, FileNotFoundError) else f"{error.strerror}:"
-        makes = MAKES.get(name.removesuffix("_FILE"))
-        cure = "name one that this user can read" + (f"; `{makes}` makes one" if makes else "")
-        raise SettingsError(f"{name}: {what} {path}: {cure}") from error
-    except UnicodeDecodeError as error:
-        raise SettingsError(f"{name}: {path} is not UTF-8 text: {error.reason}") from error
 
 
 def variable_of(field_name: str) -> str:
@@ -383,10 +373,15 @@ def is_given(variable: str, env_file: str | None = ".env") -> bool:
 
 def _values_in(env_file: str | None) -> Mapping[str, str | None]:
     try:
-        return dotenv_values(env_file) if env_file else {}
+        return {each.key: each.value for each in _lines_of(env_file) if each.key}
     except (OSError, UnicodeDecodeError):
         # `load_settings` says so.
         return {}
+
+
+def _lines_of(env_file: str | None) -> list[Binding]:
+    file = Path(env_file or "")
+    return [*parse_stream(StringIO(file.read_text(encoding="utf-8") if file.is_file() else ""))]
 
 
 def _unknown(name: str, known: Collection[str]) -> str:
@@ -419,6 +414,10 @@ def load_access() -> Access:
 
 def _load(kind: type[_Kind], env_file: str | None) -> _Kind:
     try:
+        if unread := [str(each.original.line) for each in _lines_of(env_file) if each.error]:
+            # A line may have a secret, so no error repeats it.
+            cure = "write NAME=value, a value with blanks or quotes in quotes, and # before a comment"
+            raise SettingsError(f"{env_file} cannot be read at line {', '.join(unread)}: {cure}")
         return kind(_env_file=env_file)
     except OSError as error:
         raise SettingsError(f"{error.filename}: {error.strerror}") from error

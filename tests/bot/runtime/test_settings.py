@@ -247,6 +247,18 @@ def test_settings_may_stand_in_a_dotenv_file(read, monkeypatch, tmp_path):
     assert (settings.channel, settings.namespace) == ("C0FILE", "environment")
 
 
+def test_lines_of_a_dotenv_file_that_cannot_be_read_are_named_and_never_shown(monkeypatch, tmp_path, caplog):
+    """Nor does the library beneath say it in its own words."""
+    (tmp_path / ".env").write_text("ASSENT_CHANNEL=C0FILE\nSLACK_BOT_TOKEN: s3cret\nREDIS_URL='s3cret\n")
+    monkeypatch.chdir(tmp_path)
+
+    assert unknown_variables() == []
+    with pytest.raises(SettingsError, match=r"^\.env cannot be read at line 2, 3: write NAME") as refused:
+        load_settings()
+
+    assert ("s3cret" in str(refused.value), caplog.records) == (False, [])
+
+
 # --- On-call schedules: addresses and a key, which are secrets ----------------------------------------------------
 
 
