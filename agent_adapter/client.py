@@ -129,7 +129,10 @@ class ApprovalClient:
         for where, given in (("redis", redis), ("blocking", blocking)):
             expect(given, Redis, where=where, cure=f"for the address of a Redis, write {FROM_URL}")
         expect(ring, Ring | str | Path | None, where="ring", cure="pass the path of the file of public keys")
-        expect(min_people, int, where="min_people", cure="pass how many people must have agreed")
+        cure = "pass how many people must have agreed"
+        expect(min_people, int, where="min_people", cure=cure)
+        if min_people < 0:
+            raise WrongArgumentError(f"min_people: {min_people} is below 0: {cure}")
         for where, cipher in (("state_cipher", state_cipher), ("record_cipher", record_cipher)):
             expect(cipher, Cipher | None, where=where, cure="pass a Cipher, as in Cipher([key])")
         if signer and not hasattr(signer, "public_key"):

@@ -93,9 +93,8 @@ class Thread:
                 "config names a checkpoint_id, but approvals belong to the newest state of a thread: leave it out, "
                 "or fork the thread with update_state first"
             )
-        expect(
-            options, Mapping, where="options", cure="pass a dictionary, as in options={'durability': 'sync'}"
-        )
+        cure = "pass a dictionary, as in options={'durability': 'sync'}"
+        expect(options, Mapping, where="options", cure=cure)
         for kind, nodes in breakpoints(graph, options):
             raise InvalidRequestError(
                 f"the graph has a breakpoint ({kind}: {nodes}), where it would stop as if it had finished, with nobody "
@@ -108,9 +107,8 @@ class Thread:
             cure = "; pass a tool in tools=[…] that the graph adds while it runs, or that it had when a thread paused"
             check_tools(reviewed_names(graph), {*own, *given}, cure=cure)
         if not hasattr(graph, "ainvoke"):
-            raise WrongArgumentError(
-                f"graph: this is {kind_of(graph)}: pass the graph, and after it its input"
-            )
+            cure = "pass the graph that .compile(checkpointer=…) gives, and after it its input"
+            raise WrongArgumentError(f"graph: this is {kind_of(graph)}: {cure}")
         id = str(configurable["thread_id"])
         own_config = cast("RunnableConfig", config)
         return cls(graph, own_config, id, approvals, list(known.values()), naming, options, asking)

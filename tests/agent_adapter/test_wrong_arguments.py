@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 from agents import Agent
+from langgraph.graph import StateGraph
 
 from agent_adapter import ActionRequest, ApprovalClient, Context, HITLRequest, ReviewConfig, requires_receipt
 from agent_adapter.dialects import custom
@@ -252,6 +253,7 @@ MISPLACED = [
     (lambda: SyncApprovalClient.from_url(URL, agent="billing", namspace="x"), r"namspace: .* no such argument \(did you mean 'namespace'"),
     (lambda: _from_url(claim_lease=timedelta(0)), "claim_lease: 0 seconds are too short: pass a timedelta"),
     (lambda: _from_url(ring=5), "ring: this is an int: pass the path of the file of public keys"),
+    (lambda: _from_url(ring=Ring(), min_people=-1), "min_people: -1 is below 0: pass how many people must have agreed"),
     (lambda: _from_url(signer="x"), "signer: this is a text: pass what read_signer gives"),
     (lambda: _from_url("http://localhost"), "not the address of a Redis: write redis://host:6379/0"),
     (lambda: SyncApprovalClient(_from_url()).run(langgraph.run), "work: this is a function: call the asynchronous function"),
@@ -265,7 +267,8 @@ MISPLACED = [
     (lambda: functions.requires_approval(_in_memory(), on_rejct=str), r"on_rejct: no such option \(did you mean 'on_reject'"),
     (lambda: ASKS["langgraph.run"](_in_memory(), {"optoins": {}}), r"optoins: .*'options'.*the framework itself takes goes into options="),
     (lambda: langgraph.run(Unrun(), {}, approvals=_in_memory(), config=THREAD, options="x"), "options: this is a text: pass a dictionary"),
-    (lambda: langgraph.run({"messages": []}, Unrun(), approvals=_in_memory(), config=THREAD), "graph: this is a dictionary: pass the graph, and after it its input"),
+    (lambda: langgraph.run({"messages": []}, Unrun(), approvals=_in_memory(), config=THREAD), r"graph: this is a dictionary: pass the graph .*, and after it its input"),
+    (lambda: langgraph.run(StateGraph(dict), {}, approvals=_in_memory(), config=THREAD), r"graph: this is a .*StateGraph: pass the graph that \.compile\("),
     (lambda: langgraph.to_request({"__interrupt__": []}), r"pauses: this is a dictionary: pass result\["),
     (lambda: GATE.review([ACTION]), r"calls\[0\]: this is a dictionary: pass a list of calls"),
     (lambda: custom(print, allowed_decisions="approve"), r"allowed_decisions: this is a text: pass some of approve, reject, respond"),
