@@ -10,10 +10,8 @@ import pytest
 from agent_adapter import ActionRequest, ApprovalClient, HITLRequest, ReviewConfig
 from agent_adapter import client as agent_client
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
-from agent_adapter.contract.identity import action_fingerprints
 from agent_adapter.contract.interrupt import Continuation
 from agent_adapter.contract.keys import Keys
-from agent_adapter.contract.record import dump_recorded
 from agent_adapter.errors import (
     AgentAdapterError,
     ClaimedError,
@@ -30,12 +28,10 @@ from agent_adapter.errors import (
 from agent_adapter.redis import pool, replies
 from agent_adapter.redis.pool import freeze_meta, open_redis
 from agent_adapter.redis.runs import OwedRun
-from bot.domain.admission import Place
 from bot.store.records import ApprovalStore
 from playground.redis_server import RedisServer
 from tests.conftest import an_agent, until
-from tests.support.builders import an_admission
-from tests.support.deciding import record, start_retention
+from tests.support.deciding import admit, record, start_retention
 from tests.support.faults import eventually
 from tests.support.workers import ids
 
@@ -45,19 +41,6 @@ def batch(*names, allowed=("approve", "edit", "reject", "respond")):
         action_requests=tuple(ActionRequest(name=name, args={"n": i}) for i, name in enumerate(names)),
         review_configs=tuple(ReviewConfig(action_name=name, allowed_decisions=allowed) for name in names),
     )
-
-
-async def admit(store, interrupt_id, *, life=None):
-    state = await store.load(interrupt_id)
-    places = (Place(channel="C1", actions=tuple(range(len(state.fingerprints)))),)
-    await store.admit(state, an_admission(policy_version="t", approvers=("U1",), places=places), life=life)
-
-
-async def decide(store, interrupt_id, index, decision, *, by="U1"):
-    state = await store.load(interrupt_id)
-    text = dump_recorded(decision, fingerprint=state.actions[index].fingerprint, decided_by=by)
-    found = await record(store, interrupt_id, {index: text}, token=f"{by}{index}{decision}", person=by)
-    return found[index]
 
 
 async def asked(client, store, *names):
@@ -81,7 +64,7 @@ async def is_waited_for(store, interrupt_id):
 async def approved(client, store):
     """Ask about one call, and approve it."""
     interrupt_id = await asked(client, store)
-    await decide(store, interrupt_id, 0, ApproveDecision())
+    await record(store, interrupt_id, {0: ApproveDecision()})
     return interrupt_id
 
 
@@ -131,7 +114,7 @@ async def test_a_program_may_claim_and_finish_by_itself(client, store):
     await admit(store, interrupt.id)
     with pytest.raises(AgentAdapterError, match="is not decided"):
         await client.claim(interrupt.id, "me", timedelta(seconds=9))
-    await decide(store, interrupt.id, 0, ApproveDecision())
+    await record(store, interrupt.id, {0: ApproveDecision()})
 
     await client.claim(interrupt.id, "me", timedelta(seconds=9))
     with pytest.raises(ClaimedError):
@@ -144,9 +127,9 @@ async def test_a_program_may_claim_and_finish_by_itself(client, store):
 
     with pytest.raises(ConsumedError):
         await client.claim(interrupt.id, "me", timedelta(seconds=9))
-    record = await client.record(interrupt.id)
-    assert record.created_at <= record.resumed_at <= record.read_at < record.deadline
-    assert [each.decision.type for each in record.recorded()] == ["approve"]
+    found = await client.record(interrupt.id)
+    assert found.created_at <= found.resumed_at <= found.read_at < found.deadline
+    assert [each.decision.type for each in found.recorded()] == ["approve"]
 
 
 async def test_silence_where_no_bot_runs_ends_the_wait_and_says_so(client, caplog):
@@ -259,11 +242,6 @@ async def only_waits(store):
     return len(found) > 1 and all("b" in each["flags"] or int(each["idle"]) >= 1 for each in found)
 
 
-async def record_by_hand(store, interrupt_id, decision, fingerprint):
-    text = dump_recorded(decision, fingerprint=fingerprint, decided_by="U1")
-    await record(store, interrupt_id, {0: text}, person="U1")
-
-
 async def requests_of(redis):
     """Count what the verbs have asked since the last reset: each is one script. A server may have to be told it first."""
     found: dict[str, dict[str, int]] = await redis.info("commandstats")
@@ -286,8 +264,7 @@ async def test_a_review_goes_on_with_one_request_after_its_decision(client, stor
         await client.close()
         await eventually(partial(only_waits, store))
         await redis.config_resetstat()
-        (fingerprint,) = action_fingerprints(interrupt.request)
-        await record_by_hand(store, interrupt_id, RejectDecision(message="no: ö"), fingerprint)
+        await record(store, interrupt_id, {0: RejectDecision(message="no: ö")})
         said = await entering
 
         # Two of them are the decision's own.
@@ -306,7 +283,7 @@ async def test_a_wake_up_that_is_not_true_ends_no_review(client, store):
 
     replies = store.keys.replies(client._records.process)
     await store._redis.xadd(replies, {"id": interrupt.id, "status": "decided"})
-    await decide(store, interrupt.id, 0, RejectDecision(message="no"))
+    await record(store, interrupt.id, {0: RejectDecision(message="no")})
 
     assert (await reviewing).decisions[0].message == "no"
 
@@ -332,7 +309,7 @@ async def test_an_answer_that_does_not_fit_leaves_no_claim(client, store):
     """Every process that tries to resume with it hears what is wrong with it, and not that another has it."""
     interrupt_id = await client.publish(client.interrupt(batch("a", allowed=("reject",))))
     await admit(store, interrupt_id)
-    await decide(store, interrupt_id, 0, ApproveDecision())
+    await record(store, interrupt_id, {0: ApproveDecision()})
 
     async with ApprovalClient.from_url(url_of(client), agent="billing") as other:
         for each in (other, client):
@@ -359,7 +336,7 @@ async def test_who_follows_is_woken_by_each_decision(client, store):
         for index in (1, 0):
             following = asyncio.create_task(anext(given))
             await until(lambda: unhurried._replies._followed[interrupt_id])
-            await decide(store, interrupt_id, index, ApproveDecision())
+            await record(store, interrupt_id, {index: ApproveDecision()})
             assert (await following).index == index
         assert (await waiting).status == "decided"
 
@@ -373,7 +350,7 @@ async def test_of_several_waits_for_one_interrupt_one_that_gives_up_takes_no_oth
         for each in (waits[0], waits[2], waits[4]):
             each.cancel()
         await asyncio.sleep(0)
-        await decide(store, interrupt_id, 0, ApproveDecision())
+        await record(store, interrupt_id, {0: ApproveDecision()})
         assert [(await each).status for each in (waits[1], waits[3])] == ["decided"] * 2
 
 
@@ -385,7 +362,7 @@ async def test_a_question_that_redis_forgot_is_asked_again(client, store):
 
     again = await first_owed(store)
     await admit(store, again)
-    await decide(store, again, 0, ApproveDecision())
+    await record(store, again, {0: ApproveDecision()})
     assert again == interrupt_id
     assert (await reviewing).decisions[0].type == "approve"
 
@@ -411,7 +388,7 @@ async def test_no_worker_takes_an_answer_from_a_process_that_is_about_to_wait(cl
         async def _wait(self, interrupt_id, **how):
             await eventually(partial(store._redis.exists, store.keys.replies(self._records.process)))
             await admit(store, interrupt_id)
-            await decide(store, interrupt_id, 0, ApproveDecision())
+            await record(store, interrupt_id, {0: ApproveDecision()})
             needs = f"billing: {left().needs}"
             taken.append(await client.runs.lease([needs], limit=1, lease=1_000))
             return await super()._wait(interrupt_id, **how)
@@ -538,7 +515,7 @@ async def test_a_wait_may_begin_while_redis_is_away(lost_server, caplog):
     async with open_redis(server.url) as redis, asyncio.timeout(30):
         store = ApprovalStore(redis, await freeze_meta(redis, "assent"))
         await admit(store, interrupt_id)
-        await decide(store, interrupt_id, 0, ApproveDecision())
+        await record(store, interrupt_id, {0: ApproveDecision()})
         assert (await waiting).decisions[0].type == "approve"
 
 
@@ -552,7 +529,7 @@ async def test_a_run_that_went_on_while_redis_was_away_keeps_its_result(tmp_path
         async with open_redis(server.url) as redis:
             store = ApprovalStore(redis, await freeze_meta(redis, "assent"))
             await admit(store, interrupt_id)
-            await decide(store, interrupt_id, 0, ApproveDecision())
+            await record(store, interrupt_id, {0: ApproveDecision()})
         async with client.resuming(interrupt_id):
             server.kill()
         await until(lambda: "loop.hindered: wait" in caplog.text)
@@ -644,7 +621,7 @@ async def test_a_decision_whose_wake_up_was_lost_is_found_at_the_next_look(clien
     await eventually(partial(is_waited_for, store, interrupt_id))
     names = [f"{kind}:{client._records.process}" for kind in "wf"]
     await store._redis.hdel(store.keys.req(interrupt_id), *names)
-    await decide(store, interrupt_id, 1, ApproveDecision())
+    await record(store, interrupt_id, {1: ApproveDecision()})
 
     async with asyncio.timeout(30):
         assert (await first).index == 1
@@ -660,7 +637,7 @@ async def test_an_end_whose_wake_up_was_lost_is_found_at_the_next_look(client, s
     await admit(store, still_open)
     first, second = [await waiting_for(client, store, each) for each in (ended, still_open)]
     await store._redis.hdel(store.keys.req(ended), f"w:{client._records.process}")
-    await decide(store, ended, 0, ApproveDecision())
+    await record(store, ended, {0: ApproveDecision()})
 
     async with asyncio.timeout(30):
         assert (await first).decisions[0].type == "approve"
@@ -686,5 +663,5 @@ async def test_a_record_that_is_no_text_ends_no_other_wait(client, store, monkey
     async with asyncio.timeout(30):
         with pytest.raises(UnreadableRecordError, match=damaged):
             await first
-    await decide(store, sound, 0, ApproveDecision())
+    await record(store, sound, {0: ApproveDecision()})
     assert (await second).decisions[0].type == "approve"

@@ -12,15 +12,13 @@ from datetime import timedelta
 import pytest
 
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
-from agent_adapter.contract.record import dump_recorded
 from agent_adapter.errors import AgentAdapterError, ConsumedError, InvalidRequestError
 from agent_adapter.integrations.functions import asking, requires_approval
 from agent_adapter.redis.pool import freeze_meta, open_redis
 from agent_adapter.sync import SyncApprovalClient
-from bot.domain.admission import Place
 from bot.store.records import ApprovalStore
-from tests.support.builders import an_action, an_admission, an_interrupt
-from tests.support.deciding import record
+from tests.support.builders import an_action, an_interrupt
+from tests.support.deciding import admit, record
 from tests.support.faults import eventually
 
 SECOND = timedelta(seconds=1)
@@ -62,14 +60,8 @@ class Desk:
         self.approvals.run(self._decide(interrupt_id, decisions))
 
     async def _decide(self, interrupt_id, decisions):
-        state = await self.store.load(interrupt_id)
-        places = (Place(channel="C1", actions=tuple(range(len(state.fingerprints)))),)
-        await self.store.admit(state, an_admission(approvers=("U0ERIK",), places=places))
-        texts = {
-            index: dump_recorded(decision, fingerprint=state.fingerprints[index], decided_by="U0ERIK")
-            for index, decision in decisions.items()
-        }
-        await record(self.store, interrupt_id, texts, token=str(decisions), person="U0ERIK")
+        await admit(self.store, interrupt_id)
+        await record(self.store, interrupt_id, decisions)
 
 
 @pytest.fixture

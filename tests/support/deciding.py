@@ -1,16 +1,14 @@
 """People who have made up their minds, for agents that run without a bot."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
-from agent_adapter.contract.arguments import decode
+from agent_adapter.contract.hitl import Decision
 from agent_adapter.contract.record import dump_recorded
-from agent_adapter.contract.wire import load_decision
 from agent_adapter.redis.pool import freeze_meta, open_redis
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer
 from bot.domain import transitions
@@ -18,10 +16,12 @@ from bot.domain.admission import Place
 from bot.domain.approval import CLAIMED, Approval, Assignment
 from bot.domain.audit import Facts
 from bot.domain.ids import MessageId, Remark, Shown
+from bot.domain.standing import StandingMatch
 from bot.domain.transitions import Cast, cast
 from bot.domain.votes import UNNAMED, Ballot, Outcome
 from bot.jobs.deadlines import next_after
 from bot.store.records import ApprovalStore
+from bot.use_cases.decide import token_of
 from tests.support.builders import an_admission
 
 FACTS = Facts("{}", "0:0")
@@ -52,39 +52,53 @@ async def start_retention(store: ApprovalStore, interrupt_id: str) -> None:
     await store.start_retention(interrupt_id, state, next_after(state))
 
 
+async def admit(
+    store: ApprovalStore,
+    interrupt_id: str,
+    *,
+    life: int | None = None,
+    matched: Sequence[StandingMatch] = (),
+    **fields: Any,
+) -> Approval:
+    """Admit a record as a bot does: all of it in one channel, for Erik to decide, unless these say otherwise."""
+    state = await store.load(interrupt_id)
+    assert state
+    places = (Place(channel="C1", actions=tuple(range(len(state.fingerprints)))),)
+    await store.admit(state, an_admission(**{"places": places, **fields}), life=life, matched=matched)
+    return await store.load(interrupt_id)
+
+
 async def record(
     store: ApprovalStore,
     interrupt_id: str,
-    texts: Mapping[int, str],
+    decisions: Mapping[int, Decision],
     *,
-    person: str,
-    token: str = "t",
-    position: str = "approve",
-    policy: str = "1",
+    by: str = "U0ERIK",
+    token: str = "",
+    policy: str | None = None,
     refused: Collection[str] = (),
     **given: Any,
 ) -> dict[int, Outcome]:
-    """Record decisions as a bot without a key does, after it has judged the same for all of them."""
+    """Record decisions as a bot without a key does, after it has judged the same for all of them.
+
+    The same decisions again are the same click, unless it has a token.
+    """
     state = await store.admitted(interrupt_id)
     assert state is not None
+    texts = {
+        index: dump_recorded(decision, fingerprint=state.fingerprints[index], decided_by=by, policy=policy)
+        for index, decision in decisions.items()
+    }
+    ballots = {index: Ballot.on_call(state.admission, index, each) for index, each in decisions.items()}
     casting = Cast(
-        user=person,
-        token=token,
-        ballots={index: _ballot(state, index, text, position, policy) for index, text in texts.items()},
+        user=by,
+        token=token or token_of(interrupt_id, texts),
         texts=texts,
         facts=dict.fromkeys(texts, FACTS),
         refused=dict.fromkeys(texts, frozenset(refused)),
-        **{"press": UNNAMED, **given},
+        **{"press": UNNAMED, "ballots": ballots, **given},
     )
     return await store.update(state, partial(cast, given=casting))
-
-
-def _ballot(state: Approval, index: int, text: str, position: str, policy: str) -> Ballot:
-    decision = load_decision(decode(text)["decision"])
-    proposal = state.proposals.get(index)
-    of_proposal = proposal and proposal.position == position
-    on = Ballot.on_proposal(proposal) if of_proposal else Ballot.on_call(state.admission, index, decision)
-    return replace(on, position=position, policy=policy)
 
 
 async def extend(store: ApprovalStore, state: Approval, by: timedelta) -> str:
@@ -140,17 +154,10 @@ async def person(redis_url: str, reviewer: ScriptedReviewer) -> AsyncIterator[No
                 await store.settle(interrupt_id, "withdrawn", reason=state.withdraw_asked)
             if state.withdraw_asked or state.status != "new":
                 return
-            place = Place(channel="C1", actions=tuple(range(len(state.fingerprints))))
-            await store.admit(state, an_admission(policy_version="t", approvers=("U1",), places=(place,)))
-            state = await store.admitted(interrupt_id)
-            decided = [(action, reviewer(action.request, action.config)) for action in state.actions]
-            texts = {
-                action.index: dump_recorded(decision, fingerprint=action.fingerprint, decided_by="U1")
-                for action, decision in decided
-                if decision
-            }
-            if texts:
-                await record(store, interrupt_id, texts, person="U1")
+            state = await admit(store, interrupt_id)
+            said = {action.index: reviewer(action.request, action.config) for action in state.actions}
+            if decided := {index: decision for index, decision in said.items() if decision}:
+                await record(store, interrupt_id, decided)
 
         async def work() -> None:
             while not over.is_set():

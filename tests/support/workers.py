@@ -18,17 +18,14 @@ from agent_adapter import ApprovalClient, approval_key, approval_receipt
 from agent_adapter.cipher import STATE_KEY, Cipher
 from agent_adapter.contract.hitl import ApproveDecision, Decision
 from agent_adapter.contract.receipt import Receipt
-from agent_adapter.contract.record import dump_recorded
 from agent_adapter.integrations.openai_agents import editable
 from agent_adapter.redis.pool import end_task
 from agent_adapter.worker import ResumeWorker
 from agent_adapter.worker.langgraph import ResumableGraph
 from agent_adapter.worker.loop import Over
 from agent_adapter.worker.openai_agents import ResumableAgent
-from bot.domain.admission import Place
 from bot.store.records import ApprovalStore
-from tests.support.builders import an_admission
-from tests.support.deciding import record, start_retention
+from tests.support.deciding import admit, record, start_retention
 from tests.support.scripted_model import ScriptedModel, says
 from tests.support.topologies import scanned
 
@@ -158,18 +155,9 @@ def a_client(
 
 async def decide(store: ApprovalStore, interrupt_id: str, *decisions: Decision) -> None:
     """Decide each action in turn, those that are left with an approval, as the bot would."""
-    state = await store.load(interrupt_id)
-    assert state
-    places = (Place(channel="C1", actions=tuple(range(len(state.fingerprints)))),)
-    admission = an_admission(policy_version="t", approvers=("U1",), places=places)
-    await store.admit(state, admission)
-    admitted = await store.admitted(interrupt_id)
-    assert admitted
-    for action in admitted.actions:
-        decision = decisions[action.index] if action.index < len(decisions) else ApproveDecision()
-        text = dump_recorded(decision, fingerprint=action.fingerprint, decided_by="U1")
-        token = f"{interrupt_id}{action.index}"
-        await record(store, interrupt_id, {action.index: text}, token=token, person="U1")
+    for index in range(len((await admit(store, interrupt_id)).actions)):
+        decision = decisions[index] if index < len(decisions) else ApproveDecision()
+        await record(store, interrupt_id, {index: decision})
     await start_retention(store, interrupt_id)
 
 

@@ -12,8 +12,6 @@ import pytest
 from agent_adapter import ApprovalClient
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from agent_adapter.contract.interrupt import Context, Interrupt
-from agent_adapter.contract.record import dump_recorded
-from bot.domain.admission import Place, Terms
 from bot.domain.approval import Approval
 from bot.domain.errors import PersonUnknownError
 from bot.domain.standing import (
@@ -32,8 +30,7 @@ from bot.use_cases.decide import Decisions
 from bot.use_cases.standing import StandingApprovals, applies_to
 from bot.use_cases.who_may_decide import Judge
 from tests.support.builders import NOW, a_state, an_action, an_admission, an_interrupt
-from tests.support.deciding import AS_BEFORE, end_standing, start_retention
-from tests.support.deciding import record as recording
+from tests.support.deciding import AS_BEFORE, admit, end_standing, record, start_retention
 from tests.support.faults import eventually
 
 DANA, ERIK, NOOR = "U0DANA", "U0ERIK", "U0NOOR"
@@ -111,34 +108,15 @@ async def admitted(
     **fields: Any,
 ) -> Approval:
     interrupt = an_interrupt(*(actions or (PAY,)), expires_in=HOUR, **fields)
-    interrupt_id = await client.publish(interrupt)
-    state = await store.load(interrupt_id)
-    assert state is not None
-    places = (Place(channel="C1", actions=tuple(range(len(state.fingerprints)))),)
-    terms = Terms(approvers=("U0DANA",), standing=WIDE)
-    await store.admit(state, an_admission(places=places, **dict(terms)), matched=matched)
-    return await loaded(store, interrupt_id)
-
-
-async def loaded(store: ApprovalStore, interrupt_id: str) -> Approval:
-    state = await store.load(interrupt_id)
-    assert state is not None
-    return state
+    return await admit(
+        store, await client.publish(interrupt), approvers=("U0DANA",), standing=WIDE, matched=matched
+    )
 
 
 async def give(store: ApprovalStore, state: Approval, standing: StandingTerms, *, index: int = 0) -> Approval:
     """Approve an action for later calls, too."""
-    await record(store, state, ApproveDecision(), standing=standing, index=index)
-    return await loaded(store, state.id)
-
-
-async def record(
-    store: ApprovalStore, state: Approval, decision: Any, *, by="U0DANA", standing=None, index=0
-):
-    text = dump_recorded(decision, fingerprint=state.actions[index].fingerprint, decided_by=by)
-    return await recording(
-        store, state.id, {index: text}, token=f"{by} {index}", person=by, standing=standing
-    )
+    await record(store, state.id, {index: ApproveDecision()}, by="U0DANA", standing=standing)
+    return await store.load(state.id)
 
 
 def using(state: Approval, *, index: int = 0, at: int = 0) -> StandingMatch:
@@ -155,7 +133,7 @@ async def test_a_use_is_counted_and_recorded_on_both_sides(client, store):
 
     assert (asked.status, asked.recorded[0].sticky) == ("decided", standing_name(before.id, 0))
     assert asked.recorded[0].decided_by == "U0DANA"
-    (use,) = (await loaded(store, before.id)).standing[0].uses
+    (use,) = (await store.load(before.id)).standing[0].uses
     assert (use.interrupt_id, use.index) == ("billing.x", 0)
     assert await store.standing() != []
     *_, entry = [f for _, f in await store._redis.xrange(store.keys.audit) if f["event"] == "decided"]
@@ -171,7 +149,7 @@ async def test_nobody_uses_it_more_often_than_it_was_given_for(client, store):
 
     assert [bool(recorded) for recorded in batch.recorded] == [True, True, False]
     assert batch.status == "pending"
-    over = (await loaded(store, before.id)).standing[0]
+    over = (await store.load(before.id)).standing[0]
     assert (len(over.uses), over.ended.by) == (2, "uses")
     assert await store.standing() == []
     assert await end_standing(store, before.id, 0, by="U0DANA") == "known"
@@ -187,12 +165,12 @@ async def test_what_holds_no_more_when_it_is_recorded_is_asked(client, store, ho
     interrupt_id = await client.publish(an_interrupt(PAY, run="later", expires_in=HOUR))
     if how == "withdrawn":
         await client.withdraw(interrupt_id, "no need")
-    state = await loaded(store, interrupt_id)
+    state = await store.load(interrupt_id)
     admission = an_admission(approvers=("U0DANA",), standing=WIDE)
     await store.admit(state, admission, matched=[using(before)], life=0 if how == "late" else None)
 
-    assert (await loaded(store, interrupt_id)).recorded == (None,)
-    assert (await loaded(store, before.id)).standing[0].uses == ()
+    assert (await store.load(interrupt_id)).recorded == (None,)
+    assert (await store.load(before.id)).standing[0].uses == ()
 
 
 @pytest.mark.parametrize("how", ["withdrawn", "late"])
@@ -201,27 +179,27 @@ async def test_what_ends_while_a_standing_approval_is_looked_for_is_not_approved
     before = await give(store, await admitted(client, store), StandingTerms(uses=2))
     life = timedelta(seconds=1) if how == "late" else HOUR
     interrupt_id = await client.publish(an_interrupt(PAY, run="later", expires_in=life))
-    state = replace(await loaded(store, interrupt_id), now=NOW)
+    state = replace(await store.load(interrupt_id), now=NOW)
     if how == "withdrawn":
         await client.withdraw(interrupt_id, "no need")
 
     async def ended() -> bool | None:
-        left = await loaded(store, interrupt_id)
+        left = await store.load(interrupt_id)
         return left.is_past or left.withdraw_asked is not None or None
 
     await eventually(ended)
     admission = an_admission(approvers=("U0DANA",), standing=WIDE)
     assert await store.admit(state, admission, matched=[using(before)]) is None
-    assert (await loaded(store, interrupt_id)).status == "new"
+    assert (await store.load(interrupt_id)).status == "new"
 
 
 async def test_it_is_given_only_with_the_decision_that_stands(client, store):
     """Whoever comes second gives nothing, and a rejection holds for nothing later."""
     state = await admitted(client, store)
-    await record(store, state, RejectDecision(), by="U0ERIK")
-    await record(store, state, ApproveDecision(), standing=StandingTerms())
+    await record(store, state.id, {0: RejectDecision()})
+    await record(store, state.id, {0: ApproveDecision()}, by="U0DANA", standing=StandingTerms())
 
-    assert (await loaded(store, state.id)).standing == {}
+    assert (await store.load(state.id)).standing == {}
 
 
 @pytest.mark.parametrize("status", ["decided", "pending", "expired", "withdrawn"])
@@ -238,13 +216,13 @@ async def test_its_end_falls_due_whatever_became_of_its_record(client, store, re
     clock = Deadlines(store)
     await fall_due(store, clock)
     await start_retention(store, before.id)
-    assert (await loaded(store, before.id)).status == status
+    assert (await store.load(before.id)).status == status
     assert await end_standing(store, before.id, 0) == "early"
     assert await redis.zscore(store.keys.due, before.id)
 
     assert 0 < await clock.on_due(before.id) <= 300
     async with asyncio.timeout(30):
-        while not (found := await loaded(store, before.id)).standing[0].ended:
+        while not (found := await store.load(before.id)).standing[0].ended:
             await fall_due(store, clock)
             await asyncio.sleep(0.05)
     await fall_due(store, clock)
@@ -269,7 +247,7 @@ async def test_it_holds_only_while_its_giver_may_still_give_it(client, store, di
     interrupt = an_interrupt(PAY, context=Context(), expires_in=HOUR)
     before = await asked(client, store, approvals, interrupt, standing=WIDE)
     await give(store, before, StandingTerms(scope="agent"))
-    state = await loaded(store, await client.publish(an_interrupt(PAY, context=Context(), run="later")))
+    state = await store.load(await client.publish(an_interrupt(PAY, context=Context(), run="later")))
 
     found = {}
     for approvers in ((), (DANA,), (ERIK,)):
@@ -300,16 +278,16 @@ async def test_it_is_given_by_whom_the_rule_names_and_no_wider_than_it_allows(
     answer = await decisions.decide(state, by, {0: ApproveDecision()}, standing=standing)
 
     assert (answer.recorded, answer.sentence) == (False, said)
-    newest = await loaded(store, state.id)
+    newest = await store.load(state.id)
     assert (newest.recorded, newest.standing) == ((None,), {})
 
 
 async def asked(client, store, approvals: StandingApprovals, interrupt: Interrupt, **terms: Any) -> Approval:
     """Publish and admit, as the presenter does."""
-    state = await loaded(store, await client.publish(interrupt))
+    state = await store.load(await client.publish(interrupt))
     admission = lay_out(interrupt, an_admission(approvers=(DANA, ERIK), **terms))
     await store.admit(state, admission, matched=await approvals.matching(state, admission))
-    return await loaded(store, state.id)
+    return await store.load(state.id)
 
 
 # --- While Slack does not answer, nothing is given, listed or revoked in doubt ---------------------------------------

@@ -16,8 +16,8 @@ from bot.jobs.deadlines import TOO_EARLY, UNREADABLE_AGAIN, Deadlines, SilenceCh
 from bot.sentences import to_agent
 from bot.store.connected import Refused
 from bot.store.records import ApprovalStore
-from tests.support.builders import a_state, an_action, an_admission, an_interrupt
-from tests.support.deciding import assign, extend
+from tests.support.builders import a_state, an_action, an_interrupt
+from tests.support.deciding import admit, assign, extend
 
 MINUTE = timedelta(minutes=1)
 REMIND = Step(kind="remind", after=timedelta(0), actions=(0,))
@@ -34,9 +34,7 @@ async def admitted(client: ApprovalClient, store: ApprovalStore, *steps: Step, *
     run = fields.pop("run", "run-1")
     interrupt_id = await client.publish(an_interrupt(an_action("a"), an_action("b"), run=run))
     given = {"places": (Place(channel="C1", actions=(0, 1)),), "approvers": ("U0ERIK",), **fields}
-    admission = an_admission(steps=steps, **given)
-    await store.admit(await store.load(interrupt_id), admission, life=life)
-    return await store.load(interrupt_id)
+    return await admit(store, interrupt_id, steps=steps, life=life, **given)
 
 
 async def test_many_replicas_say_it_once(client, store, clock):

@@ -10,7 +10,6 @@ from redis.asyncio import Redis
 
 from agent_adapter import ApprovalClient
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
-from agent_adapter.contract.record import dump_recorded
 from agent_adapter.errors import ServerUnsuitableError
 from agent_adapter.redis.pool import freeze_meta
 from bot.domain.admission import Place
@@ -26,8 +25,8 @@ from bot.store.durability import Durability, durability_on, missing_on
 from bot.store.records import ApprovalStore
 from bot.use_cases.decide import Decisions
 from bot.use_cases.who_may_decide import Judge
-from tests.support.builders import an_action, an_admission, an_interrupt
-from tests.support.deciding import AS_BEFORE, assign, end_standing, extend, record
+from tests.support.builders import an_action, an_interrupt
+from tests.support.deciding import AS_BEFORE, admit, assign, end_standing, extend, record
 from tests.support.replicas import Group, replicated
 
 ONLINE = {"state": "online", "lag": 0}
@@ -126,18 +125,14 @@ async def state(client: ApprovalClient, store: ApprovalStore) -> Approval:
     """A record with a standing approval for its first action."""
     interrupt_id = await client.publish(an_interrupt(an_action(), an_action()))
     places = (Place(channel="C1", actions=(0, 1), assign=timedelta(minutes=5)),)
-    await store.admit(await store.load(interrupt_id), an_admission(approvers=("U0ERIK",), places=places))
-    state = await store.admitted(interrupt_id)
-    assert state
+    state = await admit(store, interrupt_id, places=places)
     terms = StandingTerms(same="tool", lasts=timedelta(hours=1), uses=3)
     assert await decide(store, state, 0, standing=terms) == Outcome.RECORDED
     return await store.admitted(interrupt_id) or state
 
 
 async def decide(store: ApprovalStore, state: Approval, index: int, **more: Any) -> Outcome:
-    text = dump_recorded(ApproveDecision(), fingerprint=state.fingerprints[index], decided_by="U0ERIK")
-    outcomes = await record(store, state.id, {index: text}, token=f"click {index}", person="U0ERIK", **more)
-    return outcomes[index]
+    return (await record(store, state.id, {index: ApproveDecision()}, **more))[index]
 
 
 Write = Callable[[ApprovalStore, Approval], Awaitable[object]]

@@ -12,11 +12,11 @@ from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.contract.identity import interrupt_id as interrupt_id_of
 from agent_adapter.contract.keys import Keys
 from agent_adapter.errors import UnreadableRecordError
-from bot.domain.admission import Place
 from bot.store.records import ApprovalStore
 from bot.store.work import Taken
 from tests.conftest import an_agent
-from tests.support.builders import an_admission, an_interrupt
+from tests.support.builders import an_interrupt
+from tests.support.deciding import admit
 from tests.support.workers import decide
 
 DONE = '1 {"status":"done"}'
@@ -151,8 +151,7 @@ async def test_an_agent_cannot_hide_an_open_record_from_its_deadline(client, sto
     """Not even by saying, in its own half of the record, that the run went on."""
     interrupt_id = await client.publish(an_interrupt(expires_in=timedelta(hours=1)))
     await store.take_inbox("billing")
-    state = await store.load(interrupt_id)
-    await store.admit(state, an_admission(places=(Place(channel="C1", actions=(0,)),)))
+    await admit(store, interrupt_id)
     await redis.hset(keys.req(interrupt_id), mapping={"resumed": "1", "resumed_by": "me"})
 
     await note(redis, keys, "resumed", interrupt_id)

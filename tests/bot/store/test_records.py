@@ -1,7 +1,6 @@
 """The record in a real Redis: one outcome per action, one deadline, one final answer, and nothing kept for ever."""
 
 import asyncio
-from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -10,17 +9,17 @@ from redis.asyncio import Redis
 
 from agent_adapter import ApprovalClient
 from agent_adapter.contract.arguments import encode
-from agent_adapter.contract.hitl import ApproveDecision, Decision, EditDecision, EditedAction, RejectDecision
+from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from agent_adapter.contract.keys import Keys
-from agent_adapter.contract.record import dump_recorded, unix_milliseconds
+from agent_adapter.contract.record import unix_milliseconds
 from agent_adapter.errors import InvalidRequestError, UnreadableRecordError
-from bot.domain.admission import Admission, Place, Terms
-from bot.domain.approval import Approval, Published
+from bot.domain.admission import Place, Terms
+from bot.domain.approval import Approval
 from bot.domain.ids import REMARKS_FROM, MessageId, Shown
 from bot.domain.transitions import Change
 from bot.store.records import ApprovalStore
-from tests.support.builders import an_action, an_admission, an_interrupt
-from tests.support.deciding import has_read, record, shows, start_retention
+from tests.support.builders import an_action, an_admission, an_interrupt, edited
+from tests.support.deciding import admit, has_read, record, shows, start_retention
 
 CARD = MessageId(0)
 DAY = 86_400_000
@@ -45,91 +44,63 @@ async def admitted(
     client: ApprovalClient, store: ApprovalStore, *names: str, life: int | None = None
 ) -> Approval:
     """Publish and admit; with a life of 0 its deadline is past."""
-    interrupt_id = await publish(client, store, *names)
-    await store.admit(await store.load(interrupt_id), admission(len(names) or 1), life=life)
-    state = await store.load(interrupt_id)
-    assert state is not None
-    return state
-
-
-def admission(count: int = 1, *, approvers: tuple[str, ...] = ("U0ERIK",)) -> Admission:
-    places = (Place(channel="C1", actions=tuple(range(count))),)
-    return an_admission(approvers=approvers, places=places)
-
-
-async def decide(
-    store: ApprovalStore,
-    state: Published,
-    decisions: Mapping[int, Decision],
-    *,
-    by: str = "U0ERIK",
-    token: str = "click",
-) -> list[str]:
-    """Record decisions and give the outcomes in action order."""
-    texts = {
-        index: dump_recorded(decision, fingerprint=state.fingerprints[index], decided_by=by)
-        for index, decision in decisions.items()
-    }
-    outcomes = await record(store, state.id, texts, token=token, person=by)
-    return [str(outcomes[index]) for index in decisions]
+    return await admit(store, await publish(client, store, *names), life=life)
 
 
 # --- Deciding ---------------------------------------------------------------------------------------------------
 
 
-async def test_after_the_deadline_nothing_is_recorded(client: ApprovalClient, store: ApprovalStore):
+async def test_after_the_deadline_nothing_is_recorded(client, store):
     """The server's clock decides, also before anybody has noted that it is over."""
     state = await admitted(client, store, "a", "b", life=0)
 
-    assert await decide(store, state, {0: ApproveDecision(), 1: ApproveDecision()}) == ["closed", "closed"]
+    both = {0: ApproveDecision(), 1: ApproveDecision()}
+    assert await record(store, state.id, both) == {0: "closed", 1: "closed"}
     late = Change({"status": "decided"}, until=state.now)
     assert (await store.commit(state, late)).status == "pending"
     assert (await store.load(state.id)).recorded == (None, None)
 
 
 @pytest.mark.parametrize("status", ["withdrawn", "refused"])
-async def test_an_ended_record_takes_no_decision(client: ApprovalClient, store: ApprovalStore, status: Any):
+async def test_an_ended_record_takes_no_decision(client, store, status):
     """What was decided before stands and can be repeated; what was open stays open."""
     state = await admitted(client, store, "a", "b")
-    await decide(store, state, {0: ApproveDecision()})
+    await record(store, state.id, {0: ApproveDecision()}, token="click")
     await store.settle(state.id, status, reason="over")
 
     both = {0: ApproveDecision(), 1: ApproveDecision()}
-    assert await decide(store, state, both) == ["repeat", "closed"]
+    assert await record(store, state.id, both, token="click") == {0: "repeat", 1: "closed"}
 
 
 # --- Bodies -----------------------------------------------------------------------------------------------------
 
 
-async def test_bodies_pass_through_redis_untouched(client: ApprovalClient, store: ApprovalStore):
+async def test_bodies_pass_through_redis_untouched(client, store):
     """Empty lists, large integers, real numbers and the order of keys are the same bytes on the other side."""
     args = {"z": [], "a": {}, "n": 2**63 + 1, "big": -(10**40), "r": 1.0, "e": 1e-07, "t": "\u2028 é"}
-    interrupt_id = await publish(client, store, "pay", args=args)
-    await store.admit(await store.load(interrupt_id), admission())
-    state = await store.load(interrupt_id)
-    edited = {"list": [], "n": 2**64, "r": 2.0}
+    state = await admit(store, await publish(client, store, "pay", args=args))
+    changed = {"list": [], "n": 2**64, "r": 2.0}
 
-    edit = EditDecision(edited_action=EditedAction(name="pay", args=edited))
-    await decide(store, state, {0: edit})
+    await record(store, state.id, {0: edited("pay", **changed)})
 
     assert encode(state.actions[0].request.args) == encode(args)
-    resume = await client.wait(interrupt_id)
-    assert encode(resume.decisions[0].edited_action.args) == encode(edited)
+    resume = await client.wait(state.id)
+    assert encode(resume.decisions[0].edited_action.args) == encode(changed)
 
 
-async def test_nobody_decides_a_record_before_it_is_admitted(client: ApprovalClient, store: ApprovalStore):
+async def test_nobody_decides_a_record_before_it_is_admitted(client, store):
     """What judges a click is fixed first; until then a click finds nothing."""
     published = await store.load(await publish(client, store, "pay"))
 
     assert await store.admitted(published.id) is None
     assert store.recall(published.id) is None
 
-    await store.admit(published, admission())
+    await admit(store, published.id)
 
-    assert (await store.admitted(published.id)).admission.places == admission().places
+    assert (await store.admitted(published.id)).admission.terms[0].approvers == ("U0ERIK",)
 
 
-async def test_a_record_that_cannot_be_read_is_one_error(store: ApprovalStore, redis: Redis, keys: Keys):
+async def test_a_record_that_cannot_be_read_is_one_error(store, redis, keys):
     """A newer agent's record is told from a missing one."""
     await redis.hset(
         keys.req("billing.x"), mapping={"body": '{"schema_version":9}', "created": 1, "deadline": 2}
@@ -139,9 +110,7 @@ async def test_a_record_that_cannot_be_read_is_one_error(store: ApprovalStore, r
         await store.load("billing.x")
 
 
-async def test_a_record_under_another_name_is_not_read(
-    client: ApprovalClient, store: ApprovalStore, redis: Redis, keys: Keys
-):
+async def test_a_record_under_another_name_is_not_read(client, store, redis, keys):
     """Nobody decides one interrupt by the card of another."""
     interrupt_id = await publish(client, store)
     await redis.copy(keys.req(interrupt_id), keys.req("billing.other"))
@@ -153,13 +122,12 @@ async def test_a_record_under_another_name_is_not_read(
 # --- Admission, deadline, settling ------------------------------------------------------------------------------
 
 
-async def test_the_first_admission_counts(client: ApprovalClient, store: ApprovalStore):
+async def test_the_first_admission_counts(client, store):
     """Replicas with other settings cannot change who judges a question that is asked already."""
     state = await admitted(client, store)
 
-    await store.admit(state, admission(approvers=("U0NOOR",)), life=5)
+    newest = await admit(store, state.id, approvers=("U0NOOR",), life=5)
 
-    newest = await store.load(state.id)
     assert newest.admission.terms[0].approvers == ("U0ERIK",)
     assert newest.deadline == state.deadline
 
@@ -170,10 +138,10 @@ async def test_times_that_are_not_as_they_are_written_are_not_admitted(client, s
     await redis.hset(store.keys.req(state.id), "created", f"0{unix_milliseconds(state.created_at)}")
 
     with pytest.raises(UnreadableRecordError, match="its times"):
-        await store.admit(await store.load(state.id), admission())
+        await admit(store, state.id)
 
 
-async def test_what_was_fixed_is_read_as_it_was_written(client: ApprovalClient, store: ApprovalStore):
+async def test_what_was_fixed_is_read_as_it_was_written(client, store):
     """Places beyond the ninth, the terms of each action, and how much of it has to be read."""
     names = [f"tool_{number}" for number in range(12)]
     fixed = an_admission(
@@ -224,9 +192,7 @@ async def test_what_was_fixed_is_read_as_it_was_written(client: ApprovalClient, 
     [(None, timedelta(hours=1)), (60_000, timedelta(minutes=1)), (10 * 3_600_000, timedelta(hours=1))],
     ids=["agent's", "policy's is earlier", "policy's is later"],
 )
-async def test_the_earlier_deadline_holds(
-    client: ApprovalClient, store: ApprovalStore, life: int | None, lasts: timedelta
-):
+async def test_the_earlier_deadline_holds(client, store, life, lasts):
     """Neither side can stretch what the other allows."""
     state = await admitted(client, store, life=life)
 
@@ -234,14 +200,13 @@ async def test_the_earlier_deadline_holds(
     assert await store.owed() == {"undrawn": 1, "due": 1, "unresumed": 0}
 
 
-async def test_a_record_expires_at_its_deadline_and_not_before(client: ApprovalClient, store: ApprovalStore):
+async def test_a_record_expires_at_its_deadline_and_not_before(client, store):
     """A clock that asks too early is told so; afterwards it ends once."""
     early = await admitted(client, store, "a")
     assert await store.settle(early.id, "expired") == "early"
     assert (await store.load(early.id)).is_open
     interrupt = an_interrupt(run="another", expires_in=timedelta(hours=1))
-    late = await store.load(await client.publish(interrupt))
-    await store.admit(late, admission(), life=0)
+    late = await admit(store, await client.publish(interrupt), life=0)
 
     assert await store.settle(late.id, "expired") == "settled"
     assert await store.settle(late.id, "expired") == "expired"
@@ -249,7 +214,7 @@ async def test_a_record_expires_at_its_deadline_and_not_before(client: ApprovalC
     assert (await store.load(late.id)).status == "expired"
 
 
-async def test_an_end_is_final(client: ApprovalClient, store: ApprovalStore):
+async def test_an_end_is_final(client, store):
     """The first way to end stands, with its reason; once that is drawn nothing is owed to the clock."""
     state = await admitted(client, store)
 
@@ -279,24 +244,20 @@ async def lifetimes(redis: Redis, keys: Keys, interrupt_id: str) -> list[float]:
     return [round(left / DAY, 2) if (left := await redis.pttl(key)) > 0 else left for key in found]
 
 
-async def test_nothing_pending_expires(
-    client: ApprovalClient, store: ApprovalStore, redis: Redis, keys: Keys
-):
+async def test_nothing_pending_expires(client, store, redis, keys):
     """An open question has no lifetime of its own, partly decided or not."""
     state = await admitted(client, store, "a", "b")
-    await decide(store, state, {0: ApproveDecision()})
+    await record(store, state.id, {0: ApproveDecision()})
     await has_read(store, state, 1, "U0ERIK", 1)
 
     assert await lifetimes(redis, keys, state.id) == [-1, -1, -1, -1]
     assert (await store.owed())["due"] == 1
 
 
-async def test_a_settled_record_stays_thirty_days_for_its_agent(
-    client: ApprovalClient, store: ApprovalStore, redis: Redis, keys: Keys
-):
+async def test_a_settled_record_stays_thirty_days_for_its_agent(client, store, redis, keys):
     """An agent that comes back within a month of the last drawing still finds its answer, also by its pauses."""
     decided = await admitted(client, store, "a", "b")
-    await decide(store, decided, {0: ApproveDecision(), 1: ApproveDecision()})
+    await record(store, decided.id, {0: ApproveDecision(), 1: ApproveDecision()})
     refused = await client.publish(an_interrupt(run="another"))
     await store.settle(refused, "refused", code="no_channel")
     assert {*await lifetimes(redis, keys, decided.id), *await lifetimes(redis, keys, refused)} == {-1}
@@ -307,12 +268,10 @@ async def test_a_settled_record_stays_thirty_days_for_its_agent(
     assert await lifetimes(redis, keys, refused) == [30, 30, 30]
 
 
-async def test_a_taken_answer_stays_seven_days(
-    client: ApprovalClient, store: ApprovalStore, redis: Redis, keys: Keys
-):
+async def test_a_taken_answer_stays_seven_days(client, store, redis, keys):
     """Arguments do not lie around after the run has gone on; drawing the card keeps the lifetime."""
     state = await admitted(client, store)
-    await decide(store, state, {0: ApproveDecision()})
+    await record(store, state.id, {0: ApproveDecision()})
     async with client.resuming(state.id):
         pass
     await shows(store, state.id, CARD, Shown("C1", "1.2", "digest", "resumed"))
@@ -325,7 +284,7 @@ async def test_a_taken_answer_stays_seven_days(
 # --- Drawing ----------------------------------------------------------------------------------------------------
 
 
-async def test_one_process_draws_a_part_at_a_time(client: ApprovalClient, store: ApprovalStore):
+async def test_one_process_draws_a_part_at_a_time(client, store):
     """A lease is held by one; another part of the same card is free. Who was too slow saves no old picture over a new one."""
     state = await admitted(client, store)
     shown = Shown("C1", "1.2", "digest", "ended")
@@ -343,11 +302,11 @@ async def test_one_process_draws_a_part_at_a_time(client: ApprovalClient, store:
     assert (await store.load(state.id)).shown == {CARD: shown}
 
 
-async def test_what_is_leased_is_the_record_as_it_is_now(client: ApprovalClient, store: ApprovalStore):
+async def test_what_is_leased_is_the_record_as_it_is_now(client, store):
     """It is read again only where another process has decided, or drawn, since it was read."""
     state = await admitted(client, store)
     unchanged = await store.lease_part(state, MessageId(0, "part", 1), owner="me", lease=60_000)
-    await decide(store, state, {0: ApproveDecision()})
+    await record(store, state.id, {0: ApproveDecision()})
     decided = await store.lease_part(state, CARD, owner="me", lease=60_000)
     await store.save_part(state.id, CARD, held=decided.held, shown=Shown("C1", "1.2", "digest"))
     drawn = await store.lease_part(state, CARD, owner="me", lease=60_000)
@@ -357,7 +316,7 @@ async def test_what_is_leased_is_the_record_as_it_is_now(client: ApprovalClient,
     assert [*drawn.state.shown] == [CARD]
 
 
-async def test_a_post_that_was_not_saved_is_a_takeover(client: ApprovalClient, store: ApprovalStore):
+async def test_a_post_that_was_not_saved_is_a_takeover(client, store):
     """Whoever comes after a lapsed lease learns since when a message may be there."""
     state = await admitted(client, store)
     first = await store.lease_part(state, CARD, owner="crashed", lease=0)
@@ -370,11 +329,10 @@ async def test_a_post_that_was_not_saved_is_a_takeover(client: ApprovalClient, s
     assert first.since == second.since == third.since
 
 
-async def test_a_card_that_is_gone_takes_its_parts_with_it(client: ApprovalClient, store: ApprovalStore):
+async def test_a_card_that_is_gone_takes_its_parts_with_it(client, store):
     """A card that is posted anew has new parts in its own thread. What stands beside it stays known."""
-    state = await store.load(await publish(client, store))
     places = tuple(Place(channel=channel, actions=(0,)) for channel in ("C1", "C2"))
-    await store.admit(state, an_admission(places=places))
+    state = await admit(store, await publish(client, store), places=places)
     part, last_part = MessageId(0, "part", 1), MessageId(0, "part", REMARKS_FROM - 1)
     remark, elsewhere, approved = (
         MessageId(0, "remark", 0),
@@ -396,13 +354,11 @@ async def test_a_card_that_is_gone_takes_its_parts_with_it(client: ApprovalClien
 
 
 @pytest.mark.parametrize("again_in", [None, 60_000], ids=["done", "later"])
-async def test_work_that_comes_in_during_a_claim_stays_due(
-    client: ApprovalClient, store: ApprovalStore, keys: Keys, again_in: int | None
-):
+async def test_work_that_comes_in_during_a_claim_stays_due(client, store, keys, again_in):
     """A decision that falls while its card is drawn is drawn afterwards, whatever the first drawing says."""
     state = await admitted(client, store, "a", "b")
     (work,) = await store.lease_work("undrawn", limit=10, lease=60_000)
-    await decide(store, state, {0: ApproveDecision()})
+    await record(store, state.id, {0: ApproveDecision()})
 
     await store.finish_work(work, again_in=again_in)
 
@@ -461,7 +417,7 @@ async def fail(store: ApprovalStore, redis: Redis, interrupt_id: str) -> int:
 
 
 async def test_a_record_that_nobody_can_read_ends_although_others_change_it(
-    client: ApprovalClient, store: ApprovalStore, redis: Redis, keys: Keys, monkeypatch
+    client, store, redis, keys, monkeypatch
 ):
     """Else it would stay open with a card that cannot be drawn."""
     state = await admitted(client, store)
@@ -478,14 +434,12 @@ async def test_a_record_that_nobody_can_read_ends_although_others_change_it(
     assert await redis.hget(keys.card(state.id), "status") == "refused"
 
 
-async def test_every_transition_is_in_the_audit(
-    client: ApprovalClient, store: ApprovalStore, redis: Redis, keys: Keys
-):
+async def test_every_transition_is_in_the_audit(client, store, redis, keys):
     """Who decided what can be read afterwards; a repeated click and a refused one leave no second entry."""
     state = await admitted(client, store, "a", "b")
     for _ in range(2):
-        await decide(store, state, {0: ApproveDecision()})
-    await decide(store, state, {1: RejectDecision(), 0: RejectDecision()}, by="U0DANA", token="other")
+        await record(store, state.id, {0: ApproveDecision()})
+    await record(store, state.id, {1: RejectDecision(), 0: RejectDecision()}, by="U0DANA")
     async with client.resuming(state.id):
         pass
     gone = await client.publish(an_interrupt(run="another"))
@@ -524,7 +478,7 @@ async def test_a_refused_click_is_entered_and_changes_no_record(client, store, r
     assert not await redis.exists(keys.card("billing.gone"))
 
 
-async def test_bots_say_that_they_live(store: ApprovalStore, redis: Redis, keys: Keys):
+async def test_bots_say_that_they_live(store, redis, keys):
     """The newest heartbeat of each stands; those of yesterday are forgotten."""
     await redis.zadd(keys.bots, {"dead": 1})
     for name in ("one", "two"):

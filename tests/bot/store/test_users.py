@@ -14,10 +14,10 @@ from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.outcome import Outcome
 from agent_adapter.errors import UnreadableRecordError
 from agent_adapter.redis.pool import freeze_meta, open_redis
-from bot.domain.admission import Place
 from bot.store.records import ApprovalStore
 from tests.conftest import an_agent
-from tests.support.builders import an_action, an_admission, an_interrupt
+from tests.support.builders import an_action, an_interrupt
+from tests.support.deciding import admit
 from tests.support.lanes import require
 from tests.support.redis_users import as_user, has_users
 from tests.support.workers import decide
@@ -132,9 +132,7 @@ async def test_what_an_agent_notes_about_others_is_refused_by_the_bot(agent, cli
 async def test_a_question_that_its_agent_changes_after_it_was_asked_is_not_read(agent, client, store):
     """Its own half of the record is the agent's to write. People would decide about what they were not shown."""
     interrupt_id = await client.publish(an_interrupt(an_action("pay", {"amount": 5})))
-    state = await store.load(interrupt_id)
-    assert state
-    await store.admit(state, an_admission(places=(Place(channel="C1", actions=(0,)),)))
+    await admit(store, interrupt_id)
     body = str(await agent.hget(KEYS.req(interrupt_id), "body"))
 
     await agent.hset(KEYS.req(interrupt_id), "body", body.replace('"amount":5', '"amount":5000'))

@@ -11,13 +11,12 @@ import pytest
 
 from agent_adapter import ApprovalClient
 from agent_adapter.contract.hitl import ApproveDecision, Decision, RejectDecision
-from agent_adapter.contract.record import dump_recorded, unix_milliseconds
+from agent_adapter.contract.record import unix_milliseconds
 from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Approval
 from bot.domain.ids import MessageId, Shown
 from bot.domain.schedule import Extension
 from bot.domain.transitions import end, miss
-from bot.domain.votes import position_of
 from bot.rendering.pages import measure
 from bot.sentences import in_answer
 from bot.slack.directory import Directory
@@ -25,7 +24,7 @@ from bot.store.ending import decided_by_silence
 from bot.store.records import ApprovalStore
 from bot.use_cases.answers import Answer
 from bot.use_cases.bulk import approve_all, reject_all
-from bot.use_cases.decide import Decisions, token_of
+from bot.use_cases.decide import Decisions
 from bot.use_cases.who_may_decide import Judge
 from playground.client import Control
 from tests.support.builders import ALL_DECISIONS, an_action, an_admission, an_interrupt
@@ -57,12 +56,12 @@ async def asked(
     actions = [an_action("pay", {"to": "al", "amount": index}, allowed=allowed) for index in range(count)]
     interrupt = an_interrupt(*actions, run=f"run-{next(RUNS)}", expires_in=timedelta(hours=1))
     interrupt_id = await client.publish(interrupt)
-    state = await store.load(interrupt_id)
-    assert state is not None
     admission = for_several(count, **terms)
     pages = tuple(call.pages for call in measure(interrupt, admission.terms))
-    await store.admit(state, admission.model_copy(update={"pages": pages}), life=life)
-    return await newest(store, state)
+    await store.admit(
+        await store.load(interrupt_id), admission.model_copy(update={"pages": pages}), life=life
+    )
+    return await store.load(interrupt_id)
 
 
 async def newest(store: ApprovalStore, state: Approval) -> Approval:
@@ -72,30 +71,10 @@ async def newest(store: ApprovalStore, state: Approval) -> Approval:
 
 
 async def press(
-    store: ApprovalStore,
-    state: Approval,
-    by: str,
-    decision: Decision,
-    *indices: int,
-    refused: Sequence[str] = (),
-    token: str = "",
+    store: ApprovalStore, state: Approval, by: str, decision: Decision, index: int = 0, **given: Any
 ) -> list[str]:
-    """Record one person's decision on actions, and give the outcomes. The same decision again is the same click without a token."""
-    decisions = dict.fromkeys(indices or (0,), decision)
-    texts = {
-        index: dump_recorded(decision, fingerprint=state.actions[index].fingerprint, decided_by=by)
-        for index in decisions
-    }
-    outcomes = await record(
-        store,
-        state.id,
-        texts,
-        token=token or token_of(state.id, texts),
-        position=position_of(decision),
-        person=by,
-        refused=refused,
-    )
-    return [str(outcomes[index]) for index in decisions]
+    """Record one person's decision on one action, and give the outcome."""
+    return [*(await record(store, state.id, {index: decision}, by=by, **given)).values()]
 
 
 APPROVE, REJECT = ApproveDecision(), RejectDecision()

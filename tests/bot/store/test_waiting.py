@@ -7,15 +7,15 @@ import pytest
 
 from agent_adapter import ApprovalClient
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
-from bot.domain.admission import Place, Terms
+from bot.domain.admission import Terms
 from bot.domain.approval import Approval
 from bot.domain.schedule import Step
 from bot.domain.waiting import Spot
 from bot.jobs.deadlines import Deadlines
 from bot.store.records import ApprovalStore
-from tests.bot.store.test_records import decide
 from tests.bot.use_cases.test_propose import a_proposal, propose
-from tests.support.builders import an_action, an_admission, an_interrupt
+from tests.support.builders import an_action, an_interrupt
+from tests.support.deciding import admit, record
 
 HOUR = 3_600_000
 
@@ -38,12 +38,7 @@ async def admitted(
             update={"context": asked.context.model_copy(update={"requested_by": requested_by})}
         )
     interrupt_id = await client.publish(asked)
-    places = (Place(channel="C1", actions=tuple(range(actions))),)
-    fixed = an_admission(approvers=approvers, places=places, **admission)
-    await store.admit(await store.load(interrupt_id), fixed, life=life)
-    state = await store.admitted(interrupt_id)
-    assert state is not None
-    return state
+    return await admit(store, interrupt_id, approvers=approvers, life=life, **admission)
 
 
 async def waiting(
@@ -77,7 +72,7 @@ async def test_a_list_goes_on_where_the_one_before_it_ended(client, store):
     first = await store.waiting(["U0ERIK", "S0OPS"], limit=3)
 
     decided = next(state for state in states if state.id == first[0].interrupt_id)
-    await decide(store, decided, {0: ApproveDecision()})
+    await record(store, decided.id, {0: ApproveDecision()})
 
     assert await store.waiting(["U0ERIK", "S0OPS"], after=first[-1], limit=50) == everything[3:]
 
@@ -94,9 +89,9 @@ async def test_what_ended_waits_for_nobody(client, store, redis, ending):
 async def test_what_is_decided_waits_for_nobody_once_all_of_it_is_decided(client, store, redis):
     state = await admitted(client, store, actions=2)
 
-    await decide(store, state, {0: ApproveDecision()}, token="first")
+    await record(store, state.id, {0: ApproveDecision()})
     assert await waiting(store, "S0OPS") == [state.id]
-    await decide(store, state, {1: RejectDecision()}, token="second")
+    await record(store, state.id, {1: RejectDecision()})
 
     assert await redis.keys("{assent}:waiting:*") == []
 
@@ -110,7 +105,7 @@ async def test_a_step_lists_the_request_for_those_whom_it_adds(client, store, re
     await Deadlines(store).on_due(state.id)
 
     assert await waiting(store, "U0NOOR") == await waiting(store, "S0BOSS") == [state.id]
-    await decide(store, await store.admitted(state.id), {0: ApproveDecision()})
+    await record(store, state.id, {0: ApproveDecision()})
     assert await redis.keys("{assent}:waiting:*") == []
 
 
@@ -142,7 +137,7 @@ async def test_what_a_person_asked_for_and_decided_is_listed_the_newest_first(cl
     await asyncio.sleep(0.005)
     second = await admitted(client, store, run="second", requested_by="U0NOOR")
     for state in (second, first):
-        await decide(store, state, {0: ApproveDecision()}, by="U0ERIK", token=f"on {state.id}")
+        await record(store, state.id, {0: ApproveDecision()})
         await asyncio.sleep(0.005)
 
     assert await store.mine("asked", "U0NOOR") == [second.id, first.id]

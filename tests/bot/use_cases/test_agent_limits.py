@@ -8,10 +8,10 @@ from redis.asyncio import Redis
 
 from agent_adapter import ApprovalClient
 from agent_adapter.redis.pool import freeze_meta
-from bot.domain.admission import Place
 from bot.domain.policy import Limits
 from bot.store.records import ApprovalStore
-from tests.support.builders import an_action, an_admission, an_interrupt
+from tests.support.builders import an_action, an_interrupt
+from tests.support.deciding import admit
 
 
 @pytest.fixture
@@ -30,13 +30,6 @@ async def publish(client: ApprovalClient, run: str, text: str = "") -> str:
     return await client.publish(
         an_interrupt(an_action("pay", {"text": text}), run=run, expires_in=timedelta(hours=1))
     )
-
-
-async def admit(store: ApprovalStore, interrupt_id: str) -> None:
-    places = (Place(channel="C1", actions=(0,)),)
-    state = await store.load(interrupt_id)
-    assert state
-    await store.admit(state, an_admission(approvers=("U0ERIK",), places=places))
 
 
 async def reserve(store: ApprovalStore, limits: Limits, interrupt_id: str) -> tuple[str, int] | None:

@@ -7,12 +7,11 @@ import pytest
 
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction, RejectDecision
-from agent_adapter.contract.record import dump_recorded
 from bot.domain import transitions
 from bot.domain.admission import Terms
 from bot.domain.ids import Remark
 from bot.domain.standing import StandingLimits
-from bot.domain.votes import Outcome, Proposal
+from bot.domain.votes import Ballot, Outcome, Proposal
 from bot.rendering.card.card import render_card
 from bot.rendering.card.votes import proposal_text
 from bot.sentences import in_answer
@@ -72,19 +71,8 @@ async def propose(store, state, proposal, *, place=None, index=0):
 
 
 async def agree(store, state, by, proposal):
-    text = dump_recorded(
-        proposal.decision, fingerprint=state.actions[0].fingerprint, decided_by=by, policy=proposal.policy
-    )
-    outcomes = await record(
-        store,
-        state.id,
-        {0: text},
-        token=f"{by}-agrees",
-        person=by,
-        position=proposal.position,
-        policy=proposal.policy,
-    )
-    return str(outcomes[0])
+    how = {"ballots": {0: Ballot.on_proposal(proposal)}, "policy": proposal.policy}
+    return (await record(store, state.id, {0: proposal.decision}, by=by, **how))[0]
 
 
 def test_later_calls_of_the_run_are_not_approved_while_there_is_a_proposal():
