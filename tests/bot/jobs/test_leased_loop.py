@@ -104,9 +104,7 @@ async def test_a_lost_wake_up_is_made_good_by_the_sweep(store, owe, start):
 @pytest.mark.parametrize(
     "error", [ValueError("broken"), AgentAdapterError("Redis is away"), KeyError("field")], ids=repr
 )
-async def test_one_broken_id_does_not_stop_the_others(
-    store, owe, start, error: Exception, caplog: pytest.LogCaptureFixture
-):
+async def test_one_broken_id_does_not_stop_the_others(store, owe, start, error, caplog):
     """The others are done at once; the broken one stays owed, comes again, and says why."""
     done, tried = [], []
 

@@ -80,7 +80,7 @@ def asked(**fields: Any) -> Any:
         ("card", "x", set()),
     ],
 )
-def test_a_button_counts_where_it_was_put(scope: Any, subject: str, where: set[str]):
+def test_a_button_counts_where_it_was_put(scope, subject, where):
     """By what it is about: an action where it is shown, a place on its card, what is about all of it anywhere."""
     state = asked()
 
@@ -106,7 +106,7 @@ def test_a_button_of_a_message_that_is_gone_counts_no_more():
 
 
 @pytest.mark.parametrize("index", [-1, 3, "0", True, None])
-def test_a_page_and_a_form_count_for_an_action_that_is_there(index: Any):
+def test_a_page_and_a_form_count_for_an_action_that_is_there(index):
     """Slack carries the index of a view back as JSON, and somebody may have written it anew. Python would count from the end."""
 
     def count(index: Any) -> tuple[bool, bool]:
@@ -137,9 +137,7 @@ REVIEWED = ViewMeta("billing.abc", 0, 1, calls=(0, 1), pieces=((0, 1),))
         ({"view": {"callback_id": "review"}, "meta": replace(REVIEWED, pieces=((1, 1),))}, "action", False),
     ],
 )
-def test_a_button_decides_where_its_call_is_shown_and_its_question_asked(
-    where: dict[str, Any], scope: Any, counts: bool
-):
+def test_a_button_decides_where_its_call_is_shown_and_its_question_asked(where, scope, counts):
     """On a message, at the end of a reading, and on a page of a review that shows it. Menus and lists only open something."""
     state = asked()
     if meta := where.get("meta"):
@@ -161,7 +159,7 @@ OTHERWISE = {
 
 
 @pytest.mark.parametrize("now", OTHERWISE)
-def test_a_button_and_a_form_decide_nothing_once_their_record_asks_something_else(now: str):
+def test_a_button_and_a_form_decide_nothing_once_their_record_asks_something_else(now):
     """Whatever Redis says of the message. The card is drawn again, with what is asked now."""
     before, state = asked(), OTHERWISE[now]()
     review = {"view": {"callback_id": "review"}, "meta": REVIEWED}
@@ -214,7 +212,7 @@ def test_the_last_step_of_an_edit_and_an_agreement_ask_about_what_they_showed():
         ({"confirm": "yes"}, {"typed": in_answer.WRONG_VALUE}),
     ],
 )
-def test_a_form_approves_only_with_its_box_ticked_and_its_value_typed(given: dict[str, str], said: Any):
+def test_a_form_approves_only_with_its_box_ticked_and_its_value_typed(given, said):
     """Slack insists on both, and so does the bot, whatever Slack lets through."""
     [call] = calls_of(an_interrupt(an_action(args={"to": "invoices_2019"})), risk="high", type="to")
     view = {
@@ -308,7 +306,7 @@ READ = {
 
 
 @pytest.mark.parametrize("what", READ)
-def test_what_a_click_says(what: str):
+def test_what_a_click_says(what):
     body, expected = READ[what]
     click = parse_click(body)
 
@@ -317,7 +315,7 @@ def test_what_a_click_says(what: str):
 
 
 @pytest.mark.parametrize("option", [None, "respond:0", {}, {"value": None}, {"value": 7}])
-def test_a_menu_without_a_choice_is_malformed(option: Any):
+def test_a_menu_without_a_choice_is_malformed(option):
     """It is answered with an error, as any click that cannot be read."""
     with pytest.raises(MalformedError, match="names no choice"):
         parse_click(chosen(option))

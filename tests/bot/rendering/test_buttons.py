@@ -69,7 +69,7 @@ FROM_NOW_ON = {"risk": "low", "standing": StandingLimits()}
     ],
     ids=["all", "one", "high risk", "standing", "for the run", "proposal", "to be read first"],
 )  # fmt: skip
-def test_the_buttons_of_an_action(action: Any, fields: dict[str, Any], expected: str):
+def test_the_buttons_of_an_action(action, fields, expected):
     """The verb, a colon, and the index of the action, in the order in which they stand; a menu has all after the third."""
     assert ids(asked(action, **fields)) == [[f"{verb}:0" for verb in expected.split()]]
 
@@ -129,9 +129,7 @@ def styles(state: Any) -> list[tuple[str, str | None]]:
     ],
     ids=["call", "question", "only a question", "long call", "long question", "proposal", "reject"],
 )  # fmt: skip
-def test_at_most_three_buttons_are_in_sight_and_only_the_first_can_be_primary(
-    action: Any, fields: dict[str, Any], expected: Any
-):
+def test_at_most_three_buttons_are_in_sight_and_only_the_first_can_be_primary(action, fields, expected):
     """The first does what is asked for: it approves, answers, opens the reading, or finishes what colleagues began."""
     assert styles(asked(action, **fields)) == expected
 
@@ -156,9 +154,7 @@ RISKY = Terms(approvers=("U0ERIK",), risk="high")
         ([PAY] * 5, {"decided": dict.fromkeys(range(4), ApproveDecision()), "place": {"rows": True}}, ["approve:4"]),
     ],
 )  # fmt: skip
-def test_a_message_about_several_calls_has_one_primary_button_at_most(
-    actions: Any, fields: dict[str, Any], expected: list[str]
-):
+def test_a_message_about_several_calls_has_one_primary_button_at_most(actions, fields, expected):
     """The one of all calls, or the one that leads through them; the one of the last open call."""
     parts = render_card(asked(*actions, **fields))
 
@@ -208,7 +204,7 @@ def test_the_question_names_the_tool_and_its_values():
 
 
 @pytest.mark.parametrize("hidden", ["mask", "mask_random", "modal_only"])
-def test_a_value_that_the_card_does_not_show_is_not_in_the_question(hidden: str):
+def test_a_value_that_the_card_does_not_show_is_not_in_the_question(hidden):
     """Masked values are nowhere, and a value of the reading is only there. Its call is approved in the reading."""
     state = asked(an_action("pay", {"pin": "sesame", "to": "al"}), confirm=True, **{hidden: ("pin",)})
 
@@ -274,7 +270,7 @@ def test_two_different_calls_have_different_questions():
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 20, 60])
-def test_values_that_do_not_fit_the_question_are_said_to_be_above(count: int):
+def test_values_that_do_not_fit_the_question_are_said_to_be_above(count):
     """No line is cut: a line is there as a whole, or it is above. A tool with an unusual name is not in the title."""
     args = {f"argument_{number}": f"value of {number}" for number in range(count)}
 

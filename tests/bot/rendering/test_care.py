@@ -354,7 +354,7 @@ def test_a_random_value_has_a_fingerprint_where_the_policy_says_that_it_is_one()
     ],
     ids=["words", "34 digits", "UUID", "31 hex digits", "21 letters", "number", "list", "without a key"],
 )  # fmt: skip
-def test_what_could_be_guessed_has_no_fingerprint_whatever_the_policy_says(value: Any, key: str):
+def test_what_could_be_guessed_has_no_fingerprint_whatever_the_policy_says(value, key):
     """Below 128 bits, as far as its form allows them, somebody could try. Records of before have no key."""
     assert hide({"token": value}, Mask(("token",), ("token",), key))["token"] == Unshown("•••• (masked)")
 
@@ -431,7 +431,7 @@ def test_every_text_of_a_masked_value_is_taken_out_of_what_the_agent_says(secret
 
 @bounded(60)
 @given(values, st.dictionaries(st.sampled_from(["host", "to", "n"]), values, max_size=3), st.booleans())
-def test_whatever_is_masked_no_picture_has_it(value: Any, others: dict[str, Any], nested: bool):
+def test_whatever_is_masked_no_picture_has_it(value, others, nested):
     """Two records that differ in a masked value only by a few characters look alike."""
     secrets = [text for text in secrets_of([({"secret": value}, ("secret",))]) if len(text) >= 6]
     if any(secret in encode(others) for secret in secrets):
@@ -514,7 +514,7 @@ def test_a_card_names_arguments_that_the_tool_does_not_take(schema, said):
     ("on_timeout", "outcome"),
     [("reject", "*Expired, so rejected: {}*"), ("raise", "*Not decided in time: {}*")],
 )
-def test_what_expired_with_votes_says_that_there_were_too_few(on_timeout: Any, outcome: str):
+def test_what_expired_with_votes_says_that_there_were_too_few(on_timeout, outcome):
     """Below the title and beside the action; nobody reads that nobody decided."""
     fields: Any = {"quorum": 3, "status": "expired", "on_timeout": on_timeout, "votes": {0: (YES,)}}
     alone, among = (state_of(*[an_action()] * n, **fields) for n in (1, 2))

@@ -11,13 +11,11 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from bot.domain.errors import (
     InterruptFaultError,
     SlackBusyError,
-    SlackError,
     SlackUnclearError,
     WorkspaceFaultError,
 )
 from bot.domain.ids import EVENT_TYPE, Label, MessageId
 from bot.slack.client import SlackClient, _as_our_error
-from playground.client import Control
 from playground.server import Playground
 
 CHANNEL = "C0APPROVALS"
@@ -50,7 +48,7 @@ async def post(client: SlackClient, **changed: Any) -> str:
     return await client.post_message(**given | changed)
 
 
-async def test_a_post_is_one_message_that_can_be_found_again(client: SlackClient, slack: Control):
+async def test_a_post_is_one_message_that_can_be_found_again(client, slack):
     """It carries the record's id and its part where people do not see them."""
     ts = await post(client)
 
@@ -68,7 +66,7 @@ async def test_a_post_is_one_message_that_can_be_found_again(client: SlackClient
     }
 
 
-async def test_agent_text_is_never_made_active(client: SlackClient, slack: Control):
+async def test_agent_text_is_never_made_active(client, slack):
     """Slack is told to make no links, names or previews of what an agent wrote."""
     ts = await post(client)
     await client.update_message(CHANNEL, ts, text="Again", blocks=BLOCKS, label=LABEL)
@@ -98,9 +96,7 @@ async def test_agent_text_is_never_made_active(client: SlackClient, slack: Contr
     ],
     ids=lambda value: value.get("error", value.get("status", value["kind"])) if isinstance(value, dict) else "",
 )  # fmt: skip
-async def test_what_slack_answers_is_sorted_into_four_errors(
-    client: SlackClient, slack: Control, fault: dict[str, Any], expected: type[SlackError], sentence: str
-):
+async def test_what_slack_answers_is_sorted_into_four_errors(client, slack, fault, expected, sentence):
     """Wait as long as Slack says, unclear, a fault of the workspace, or of this interrupt; and a post is tried exactly once."""
     await slack.fault("chat.postMessage", times=None, **fault)
 
@@ -112,7 +108,7 @@ async def test_what_slack_answers_is_sorted_into_four_errors(
     assert len(await slack.calls("chat.postMessage")) == 1
 
 
-async def test_a_post_whose_answer_is_lost_is_unclear_and_made_once(client: SlackClient, slack: Control):
+async def test_a_post_whose_answer_is_lost_is_unclear_and_made_once(client, slack):
     """Slack took it and the connection ended: a retry would have posted a second card."""
     await slack.fault("chat.postMessage", "accept_then_drop")
 
@@ -126,7 +122,7 @@ async def test_a_post_whose_answer_is_lost_is_unclear_and_made_once(client: Slac
     )
 
 
-async def test_a_slack_that_does_not_answer_is_unclear(client: SlackClient, slack: Control):
+async def test_a_slack_that_does_not_answer_is_unclear(client, slack):
     """The session's own time-out ends the wait."""
     await slack.fault("chat.postMessage", "timeout", seconds=5)
 
@@ -134,7 +130,7 @@ async def test_a_slack_that_does_not_answer_is_unclear(client: SlackClient, slac
         await post(client)
 
 
-async def test_a_missing_scope_is_the_workspaces_fault_and_named(client: SlackClient, slack: Control):
+async def test_a_missing_scope_is_the_workspaces_fault_and_named(client, slack):
     """The operator reads what to add."""
     await slack.set_scopes("users:read")
 
@@ -158,9 +154,7 @@ async def test_a_missing_scope_is_the_workspaces_fault_and_named(client: SlackCl
     ],
     ids=lambda value: value if isinstance(value, str) else value.get("needed", value["error"]) if isinstance(value, dict) else value.__name__,
 )  # fmt: skip
-def test_what_the_app_may_not_do_in_one_place_is_told_from_what_it_needs_everywhere(
-    method: str, answer: dict[str, Any], expected: type[SlackError]
-):
+def test_what_the_app_may_not_do_in_one_place_is_told_from_what_it_needs_everywhere(method, answer, expected):
     """A scope that every card needs is the operator's to add; one place or person out of reach is the interrupt's end."""
     response = AsyncSlackResponse(
         client=None, http_verb="POST", api_url=method, req_args={}, data={"ok": False, **answer}, headers={}, status_code=200
@@ -173,7 +167,7 @@ def test_what_the_app_may_not_do_in_one_place_is_told_from_what_it_needs_everywh
     assert not isinstance(error, InterruptFaultError) or error.place == CHANNEL
 
 
-async def test_refused_blocks_say_what_is_wrong_with_them(client: SlackClient):
+async def test_refused_blocks_say_what_is_wrong_with_them(client):
     """Slack's own details stand in the sentence."""
     too_long = [{"type": "section", "text": {"type": "mrkdwn", "text": "x" * 3_001}}]
 
@@ -185,9 +179,7 @@ async def test_refused_blocks_say_what_is_wrong_with_them(client: SlackClient):
 
 @pytest.mark.parametrize("content_type", ["text/html", "text/plain", "application/json"])
 @pytest.mark.parametrize("status", [200, 403])
-async def test_an_answer_of_something_in_between_is_unclear(
-    session: ClientSession, content_type: str, status: int
-):
+async def test_an_answer_of_something_in_between_is_unclear(session, content_type, status):
     """A proxy's page is no word of Slack's: it must not end an interrupt."""
 
     async def blocked(_: web.Request) -> web.Response:
@@ -209,7 +201,7 @@ async def test_an_answer_of_something_in_between_is_unclear(
 
 
 @pytest.mark.parametrize("fault", [{"kind": "accept_then_drop"}, {"kind": "status", "status": 500}])
-async def test_an_edit_is_repeated(client: SlackClient, slack: Control, fault: dict[str, Any]):
+async def test_an_edit_is_repeated(client, slack, fault):
     """Showing the same picture twice does no harm, so a short trouble passes unseen."""
     ts = await post(client)
     await slack.fault("chat.update", **fault)
@@ -220,7 +212,7 @@ async def test_an_edit_is_repeated(client: SlackClient, slack: Control, fault: d
     assert len(await slack.calls("chat.update")) == 2
 
 
-async def test_trouble_that_lasts_is_an_error_of_an_edit_too(client: SlackClient, slack: Control):
+async def test_trouble_that_lasts_is_an_error_of_an_edit_too(client, slack):
     """It is repeated once, and then said."""
     ts = await post(client)
     await slack.fault("chat.update", "drop", times=None)
@@ -240,7 +232,7 @@ async def find(client: SlackClient, **changed: Any) -> str | None:
     return await client.find_message(**given | changed)
 
 
-async def test_only_that_very_part_of_that_very_record_is_adopted(client: SlackClient):
+async def test_only_that_very_part_of_that_very_record_is_adopted(client):
     """Other records and other parts are other messages."""
     await post(client, label=Label("billing.other", CARD))
     await post(client, label=Label("billing.abc", MessageId(0, "part", 1)))
@@ -251,9 +243,7 @@ async def test_only_that_very_part_of_that_very_record_is_adopted(client: SlackC
     assert await find(client) == ts
 
 
-async def test_what_people_write_is_never_adopted(
-    client: SlackClient, slack: Control, playground: Playground
-):
+async def test_what_people_write_is_never_adopted(client, slack, playground):
     """Neither their words nor a copy of our metadata on a message that is not an app's."""
     await slack.message("U0DANA", CHANNEL, "billing.abc 0:0")
     playground._state.post(
@@ -266,7 +256,7 @@ async def test_what_people_write_is_never_adopted(
     assert await find(client) is None
 
 
-async def test_a_message_is_found_beyond_the_first_page(client: SlackClient, slack: Control):
+async def test_a_message_is_found_beyond_the_first_page(client, slack):
     """In a busy channel the search goes on to its end."""
     ts = await post(client)
     for n in range(120):
@@ -276,7 +266,7 @@ async def test_a_message_is_found_beyond_the_first_page(client: SlackClient, sla
     assert len(await slack.calls("conversations.history")) == 2
 
 
-async def test_a_part_in_a_thread_is_looked_for_there(client: SlackClient):
+async def test_a_part_in_a_thread_is_looked_for_there(client):
     """A reply does not show in the channel's history."""
     parent = await post(client)
     reply = await post(client, thread_ts=parent, label=Label("billing.abc", MessageId(0, "part", 1)))
@@ -285,7 +275,7 @@ async def test_a_part_in_a_thread_is_looked_for_there(client: SlackClient):
     assert await find(client, part=MessageId(0, "part", 1)) is None
 
 
-async def test_messages_from_before_the_intent_are_left_alone(client: SlackClient):
+async def test_messages_from_before_the_intent_are_left_alone(client):
     """The search starts a minute before, for clocks that differ, and no earlier."""
     ts = await post(client)
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 from aiohttp import ClientSession, ClientTimeout
 
-from bot.domain.errors import InterruptFaultError, SlackError, SlackUnclearError, WorkspaceFaultError
+from bot.domain.errors import InterruptFaultError, SlackUnclearError, WorkspaceFaultError
 from bot.domain.person import Person
 from bot.slack.client import SlackClient
 from bot.slack.directory import Directory
@@ -33,7 +33,7 @@ async def directory(playground: Playground) -> AsyncIterator[Directory]:
     ],
     ids=lambda person: person.id,
 )
-async def test_people_are_what_slack_says(directory: Directory, person: Person):
+async def test_people_are_what_slack_says(directory, person):
     """Guests, strangers, bots and people who left are told apart. Whom Slack does not know has left."""
     assert await directory.person(person.id) == person
 
@@ -41,9 +41,7 @@ async def test_people_are_what_slack_says(directory: Directory, person: Person):
 @pytest.mark.parametrize(
     ("flag", "known_as"), [("is_ultra_restricted", "is_guest"), ("is_app_user", "is_bot")]
 )
-async def test_slacks_other_words_for_guests_and_bots_count_too(
-    directory: Directory, slack: Control, flag: str, known_as: str
-):
+async def test_slacks_other_words_for_guests_and_bots_count_too(directory, slack, flag, known_as):
     """Single-channel guests are guests, and app users are bots."""
     await slack.person("U0DANA", **{flag: True})
 
@@ -61,16 +59,12 @@ async def test_slacks_other_words_for_guests_and_bots_count_too(
         ("U0CONN", ["channel"], set()),
     ],
 )
-async def test_a_person_matches_by_id_group_or_channel(
-    directory: Directory, user: str, approvers: list[str], matching: set[str]
-):
+async def test_a_person_matches_by_id_group_or_channel(directory, user, approvers, matching):
     """Each entry of the approver list is matched by itself."""
     assert await directory.matching(user, approvers, "C0APPROVALS") == matching
 
 
-async def test_an_answer_is_believed_for_a_while(
-    directory: Directory, slack: Control, monkeypatch: pytest.MonkeyPatch
-):
+async def test_an_answer_is_believed_for_a_while(directory, slack, monkeypatch):
     """Clicks of a minute cost one question each for the person and the group; then Slack is asked again."""
     for _ in range(3):
         await directory.person("U0ERIK")
@@ -85,9 +79,7 @@ async def test_an_answer_is_believed_for_a_while(
 
 
 @pytest.mark.parametrize("approvers", [["U0ERIK"], ["S0OPS", "U0MIRA"], ["channel"], ["U0NOOR"]])
-async def test_what_slack_has_said_is_recalled_without_asking(
-    directory: Directory, slack: Control, approvers: list[str]
-):
+async def test_what_slack_has_said_is_recalled_without_asking(directory, slack, approvers):
     """All of it or nothing: somebody is judged by the person and every entry, and no longer than each is believed."""
     assert directory.recall("U0ERIK", approvers, "C0APPROVALS") is None
     person = await directory.person("U0ERIK")
@@ -100,7 +92,7 @@ async def test_what_slack_has_said_is_recalled_without_asking(
     assert len(await slack.calls()) == asked_before
 
 
-async def test_somebody_who_acted_from_another_workspace_is_recalled_as_a_stranger(directory: Directory):
+async def test_somebody_who_acted_from_another_workspace_is_recalled_as_a_stranger(directory):
     """As whoever asks Slack is told."""
     await directory.person("U0ERIK")
     directory.came_from("U0ERIK", "T0OTHER")
@@ -119,7 +111,7 @@ async def asked(slack: Control, method: str) -> int:
 
 
 async def test_a_question_that_fails_when_nobody_waits_any_longer_is_in_the_log(
-    directory: Directory, slack: Control, unnoticed: list[str], caplog: pytest.LogCaptureFixture
+    directory, slack, unnoticed, caplog
 ):
     """A click gave up before Slack did: an operator finds what Slack said."""
     await slack.fault("users.info", "delay", seconds=0.3)
@@ -135,7 +127,7 @@ async def test_a_question_that_fails_when_nobody_waits_any_longer_is_in_the_log(
     assert unnoticed == []
 
 
-async def test_what_slack_says_has_changed_is_asked_again(directory: Directory, slack: Control):
+async def test_what_slack_says_has_changed_is_asked_again(directory, slack):
     """Somebody taken out of a group, or deactivated, loses their say with Slack's next event about it."""
     await directory.person("U0ERIK")
     await directory.matching("U0ERIK", ["S0OPS"], "C0APPROVALS")
@@ -163,7 +155,7 @@ class SlowWay(SlackClient):
         return members
 
 
-async def test_an_answer_of_before_a_change_is_not_kept(playground: Playground, slack: Control):
+async def test_an_answer_of_before_a_change_is_not_kept(playground, slack):
     """It was on its way when somebody left the group: whoever asks after that hears what is so now, then and later."""
     async with ClientSession(timeout=ClientTimeout(total=5)) as session:
         client = SlowWay(playground.bot_token, playground.api_url, session)
@@ -180,9 +172,7 @@ async def test_an_answer_of_before_a_change_is_not_kept(playground: Playground, 
         assert not await directory.matching("U0ERIK", ["S0OPS"], "C0APPROVALS")
 
 
-async def test_an_answer_is_as_old_as_its_question(
-    directory: Directory, slack: Control, monkeypatch: pytest.MonkeyPatch
-):
+async def test_an_answer_is_as_old_as_its_question(directory, slack, monkeypatch):
     """A Slack that takes its time makes nothing fresher."""
     monkeypatch.setattr("bot.slack.directory.FRESH_FOR", 0.3)
     await slack.fault("users.info", "delay", seconds=0.4)
@@ -201,9 +191,7 @@ async def test_an_answer_is_as_old_as_its_question(
     ],
     ids=["revoked", "cut"],
 )
-async def test_when_slack_does_not_say_it_is_an_error(
-    directory: Directory, slack: Control, fault: dict[str, str], expected: type[SlackError]
-):
+async def test_when_slack_does_not_say_it_is_an_error(directory, slack, fault, expected):
     """Doubt about a person rises, so that nobody decides on a guess; and it is not kept."""
     fault_id = await slack.fault("users.info", times=None, **fault)
     with pytest.raises(expected):
@@ -214,14 +202,14 @@ async def test_when_slack_does_not_say_it_is_an_error(
     assert await directory.person("U0DANA") == Person("U0DANA", "T0PLAY")
 
 
-async def test_a_group_that_is_gone_has_nobody_and_a_channel_that_is_gone_is_an_error(directory: Directory):
+async def test_a_group_that_is_gone_has_nobody_and_a_channel_that_is_gone_is_an_error(directory):
     """Others on the same list decide. Nobody decides as a member of a channel that the bot cannot see."""
     assert await directory.matching("U0DANA", ["S0NEVER", "U0DANA"], "C0APPROVALS") == {"U0DANA"}
     with pytest.raises(InterruptFaultError, match="channel_not_found"):
         await directory.matching("U0DANA", ["channel"], "C0NEVER")
 
 
-async def test_all_groups_of_somebody_take_one_question(directory: Directory, slack: Control):
+async def test_all_groups_of_somebody_take_one_question(directory, slack):
     """And judging them afterwards takes none."""
     for number in range(5):
         await slack.group(f"S0G{number}", handle=f"g{number}", users=["U0DANA", "U0MIRA"][: 1 + number % 2])
@@ -235,7 +223,7 @@ async def test_all_groups_of_somebody_take_one_question(directory: Directory, sl
     assert await slack.calls("usergroups.users.list") == []
 
 
-async def test_a_group_that_changed_is_asked_again_however_it_was_known(directory: Directory, slack: Control):
+async def test_a_group_that_changed_is_asked_again_however_it_was_known(directory, slack):
     await directory._slack.who_am_i()
     assert await directory.groups_of("U0DANA") == ["S0OPS"]
     await slack.group("S0OPS", users=["U0ERIK"])
@@ -246,12 +234,12 @@ async def test_a_group_that_changed_is_asked_again_however_it_was_known(director
     assert await directory.groups_of("U0DANA") == []
 
 
-async def test_an_app_that_may_not_see_groups_names_none(directory: Directory, slack: Control):
+async def test_an_app_that_may_not_see_groups_names_none(directory, slack):
     assert await directory.groups_of("U0DANA") == []
     assert await slack.calls("usergroups.list") == []
 
 
-async def test_channels_of_somebody_are_those_that_the_app_sees(directory: Directory):
+async def test_channels_of_somebody_are_those_that_the_app_sees(directory):
     assert {"C0APPROVALS", "C0SHARED"} <= {*await directory.channels_of("U0DANA")}
     assert "C0PRIVATE" not in await directory.channels_of("U0DANA")
     assert "C0APPROVALS" not in await directory.channels_of("U0CONN")

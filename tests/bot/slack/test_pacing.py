@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from pathlib import Path
 
 import pytest
 from redis.asyncio import Redis
@@ -25,7 +24,7 @@ def replicas(redis: Redis, keys: Keys) -> list[Pacing]:
     return [Pacing(ApprovalStore(redis, keys).scripts, keys) for _ in range(2)]
 
 
-async def test_a_burst_keeps_to_the_limit(replicas: list[Pacing], monkeypatch: pytest.MonkeyPatch):
+async def test_a_burst_keeps_to_the_limit(replicas, monkeypatch):
     """However often two replicas ask, each window of 400 milliseconds has at most twenty edits."""
     limit = Limit(calls=20, window=400)
     monkeypatch.setattr(pacing, "EDITS", limit)
@@ -40,9 +39,7 @@ async def test_a_burst_keeps_to_the_limit(replicas: list[Pacing], monkeypatch: p
 
 
 @pytest.mark.parametrize("urgent", [False, True])
-async def test_a_turn_that_was_refused_does_not_count(
-    replicas: list[Pacing], monkeypatch: pytest.MonkeyPatch, *, urgent: bool
-):
+async def test_a_turn_that_was_refused_does_not_count(replicas, monkeypatch, *, urgent):
     """Asking again and again does not push the turn away."""
     monkeypatch.setattr(pacing, "EDITS", Limit(calls=1, window=60_000))
     assert await replicas[0].turn_to_edit("billing", urgent=urgent) == 0
@@ -53,7 +50,7 @@ async def test_a_turn_that_was_refused_does_not_count(
     assert 0 < waits[-1] <= waits[0] <= 60_000
 
 
-async def test_urgent_edits_go_before_the_others(replicas: list[Pacing], monkeypatch: pytest.MonkeyPatch):
+async def test_urgent_edits_go_before_the_others(replicas, monkeypatch):
     """While somebody waits to show a decision, cosmetic edits wait longer, in every replica."""
     monkeypatch.setattr(pacing, "EDITS", Limit(calls=1, window=100))
     order = []
@@ -72,7 +69,7 @@ async def test_urgent_edits_go_before_the_others(replicas: list[Pacing], monkeyp
     assert order == ["first", "decided", "cosmetic"]
 
 
-async def test_a_channel_takes_one_post_a_second(replicas: list[Pacing]):
+async def test_a_channel_takes_one_post_a_second(replicas):
     """One slow channel never holds up another, and edits have turns of their own."""
     assert await replicas[0].turn_to_post("C1", "billing") == 0
     assert 0 < await replicas[1].turn_to_post("C1", "billing") <= 1_050
@@ -80,7 +77,7 @@ async def test_a_channel_takes_one_post_a_second(replicas: list[Pacing]):
     assert await replicas[1].turn_to_edit("billing", urgent=False) == 0
 
 
-async def test_an_agent_that_waits_goes_before_the_one_that_had_the_last_turn(replicas: list[Pacing]):
+async def test_an_agent_that_waits_goes_before_the_one_that_had_the_last_turn(replicas):
     """A flood of one agent keeps no card of another one waiting."""
     flood, other = replicas
     assert await flood.turn_to_post("C1", "flood") == 0
@@ -91,7 +88,7 @@ async def test_an_agent_that_waits_goes_before_the_one_that_had_the_last_turn(re
     assert await other.turn_to_post("C1", "billing") == 0
 
 
-async def test_fifty_edits_a_minute_start_with_a_burst_and_go_on_evenly(replicas: list[Pacing]):
+async def test_fifty_edits_a_minute_start_with_a_burst_and_go_on_evenly(replicas):
     """A tenth of the limit passes at once; the rest is spread, so that nobody starves after a burst."""
     waits = [await replicas[n % 2].turn_to_edit("billing", urgent=False) for n in range(6)]
 
@@ -99,7 +96,7 @@ async def test_fifty_edits_a_minute_start_with_a_burst_and_go_on_evenly(replicas
     assert 0 < waits[5] < 1_600
 
 
-async def test_slacks_own_word_holds_everybody(replicas: list[Pacing]):
+async def test_slacks_own_word_holds_everybody(replicas):
     """After a `Retry-After` nobody calls, urgent or not; a shorter word does not cut a longer one."""
     await replicas[0].hold(20, "edit")
     await replicas[0].hold(0.1, "edit")
@@ -110,7 +107,7 @@ async def test_slacks_own_word_holds_everybody(replicas: list[Pacing]):
     assert await replicas[1].turn_to_post("C2", "billing") == 0
 
 
-async def test_a_hold_ends(replicas: list[Pacing]):
+async def test_a_hold_ends(replicas):
     """The wait that is told is long enough."""
     await replicas[0].hold(0.1, "edit")
     wait = await replicas[1].turn_to_edit("billing", urgent=False)
@@ -121,7 +118,7 @@ async def test_a_hold_ends(replicas: list[Pacing]):
     assert await replicas[1].turn_to_edit("billing", urgent=False) == 0
 
 
-async def test_without_pacing_every_turn_is_free(redis: Redis, keys: Keys):
+async def test_without_pacing_every_turn_is_free(redis, keys):
     """Where Slack's limits do not hold, nothing is counted."""
     free = Pacing(ApprovalStore(redis, keys).scripts, keys, enabled=False)
 
@@ -129,9 +126,7 @@ async def test_without_pacing_every_turn_is_free(redis: Redis, keys: Keys):
     assert await redis.keys("*pace*") == []
 
 
-async def test_while_no_server_answers_each_bot_keeps_its_own_pace(
-    keys: Keys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+async def test_while_no_server_answers_each_bot_keeps_its_own_pace(keys, tmp_path, monkeypatch):
     """In a cluster, the one server that keeps the turns can be away alone."""
     monkeypatch.setattr(pacing, "POSTS", Limit(calls=2, window=60_000))
     async with open_redis(f"unix://{tmp_path / 'nobody.sock'}") as away:
@@ -165,7 +160,7 @@ def test_how_many_of_one_agent_wait_makes_no_other_one_wait_longer():
     assert queue.join("billing.1", 1_000) == 1_000
 
 
-def test_who_has_waited_makes_nobody_wait_longer(monkeypatch: pytest.MonkeyPatch):
+def test_who_has_waited_makes_nobody_wait_longer(monkeypatch):
     """Another bot may have drawn them meanwhile."""
     queue = Queue()
     for number in range(700):
@@ -177,9 +172,7 @@ def test_who_has_waited_makes_nobody_wait_longer(monkeypatch: pytest.MonkeyPatch
     assert queue.join("billing.next", 1_000) == 1_000
 
 
-async def test_a_clock_that_was_set_back_makes_nobody_wait_longer(
-    replicas: list[Pacing], redis: Redis, keys: Keys
-):
+async def test_a_clock_that_was_set_back_makes_nobody_wait_longer(replicas, redis, keys):
     """What is kept then seems to live for an hour."""
     assert await replicas[0].turn_to_post("C1", "billing") == 0
     await redis.pexpire(keys.pace("post", "C1"), 3_600_000)

@@ -20,7 +20,6 @@ from bot.domain.standing import StandingTerms
 from bot.domain.transitions import miss
 from bot.domain.votes import Outcome, Press
 from bot.sentences import in_answer
-from bot.slack.directory import Directory
 from bot.store.durability import Durability, durability_on, missing_on
 from bot.store.records import ApprovalStore
 from bot.use_cases.decide import Decisions
@@ -61,7 +60,7 @@ def test_a_replica_that_only_the_sentinels_know_has_to_confirm_too():
         ("fsync", {"redis_version": "6.2.14", "aof_enabled": 1}, "use Redis 7.2 or newer"),
     ],
 )
-def test_a_server_that_can_confirm_nothing_is_refused_with_the_cure(mode: Any, info: Any, cure: str):
+def test_a_server_that_can_confirm_nothing_is_refused_with_the_cure(mode, info, cure):
     """Every click would fail there."""
     with pytest.raises(ServerUnsuitableError, match=f"Redis at here .*{cure}.*ASSENT_DURABILITY=local"):
         durability_on(info, "here", mode, None)
@@ -93,7 +92,7 @@ def test_replicas_that_are_missing_are_counted_and_named():
         (Durability("fsync"), [0, 3], False),
     ],
 )
-def test_an_answer_is_counted(durability: Durability, answer: Any, is_met: bool):
+def test_an_answer_is_counted(durability, answer, is_met):
     """Redis gives the number of those that have confirmed, also when they are too few."""
     assert durability.is_met(answer) is is_met
 
@@ -148,9 +147,7 @@ OF_CLICKS: dict[str, Write] = {
 
 
 @pytest.mark.parametrize("write", OF_CLICKS.values(), ids=OF_CLICKS)
-async def test_what_a_click_stores_has_to_be_confirmed(
-    redis: Redis, store: ApprovalStore, state: Approval, group: Group, write: Write
-):
+async def test_what_a_click_stores_has_to_be_confirmed(redis, store, state, group, write):
     """While the replica is frozen it is not certain, again and again. Afterwards it is."""
     # After a failover, Redis knows no script, and a replica is away.
     await redis.script_flush()
@@ -163,9 +160,7 @@ async def test_what_a_click_stores_has_to_be_confirmed(
     await write(store, state)
 
 
-async def test_what_the_bot_does_by_itself_waits_for_nobody(
-    store: ApprovalStore, state: Approval, group: Group
-):
+async def test_what_the_bot_does_by_itself_waits_for_nobody(store, state, group):
     """It is done again when it is lost."""
     group.replicas[0].freeze()
 
@@ -174,9 +169,7 @@ async def test_what_the_bot_does_by_itself_waits_for_nobody(
     assert await end_standing(store, state.id, 0, is_told=False) == "early"
 
 
-async def test_the_answer_to_the_same_body_has_to_be_confirmed(
-    store: ApprovalStore, state: Approval, group: Group
-):
+async def test_the_answer_to_the_same_body_has_to_be_confirmed(store, state, group):
     """The first delivery stored the decision and failed, since nobody confirmed it. The second one must not say otherwise."""
     press = Press("click", "one")
     group.replicas[0].freeze()
@@ -189,7 +182,7 @@ async def test_the_answer_to_the_same_body_has_to_be_confirmed(
 
 
 async def test_nobody_approves_what_was_refused_and_then_lost_before_a_replica_had_it(
-    store: ApprovalStore, state: Approval, group: Group, redis: Redis, directory: Directory
+    store, state, group, redis, directory
 ):
     """The bot that took the refusal remembers it, although Slack has shown the click as failed."""
     decisions, card = Decisions(store, Judge(directory), AS_BEFORE), store.keys.card(state.id)
@@ -207,9 +200,7 @@ async def test_nobody_approves_what_was_refused_and_then_lost_before_a_replica_h
     assert store.refused.has(state.id, 1)
 
 
-async def test_a_connection_that_is_lost_while_it_waits_does_not_confirm_anything(
-    store: ApprovalStore, state: Approval, group: Group, redis: Redis
-):
+async def test_a_connection_that_is_lost_while_it_waits_does_not_confirm_anything(store, state, group, redis):
     """On the next connection nothing was written yet, so WAIT alone would answer at once that all is confirmed."""
     group.replicas[0].freeze()
     pressed = asyncio.create_task(decide(store, state, 1))

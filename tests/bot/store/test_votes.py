@@ -99,7 +99,7 @@ async def test_a_vote_that_is_counted_is_drawn_and_wakes_no_agent(client, store,
     assert events[-1:] == ["counted"]
 
 
-async def test_twenty_people_at_once_give_one_decision_of_two(client: ApprovalClient, store: ApprovalStore):
+async def test_twenty_people_at_once_give_one_decision_of_two(client, store):
     """However many press together: one counts, one completes it, and all others are late."""
     state = await asked(client, store, quorum=2)
 
