@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import pytest
 from hypothesis import settings as hypothesis_settings
+from redis.asyncio import Redis
 
 from agent_adapter import ApprovalClient
 from agent_adapter.redis.pool import freeze_meta, open_redis
@@ -137,6 +138,13 @@ def sentinels(started_sentinels: Sentinels) -> Sentinels:
     # The test before may have ended with a failover.
     wait_until(emptied, "the server that the Sentinels name takes no writes")
     return started_sentinels
+
+
+@pytest.fixture
+async def redis(redis_url: str) -> AsyncIterator[Redis]:
+    """A connection, to look and to break things."""
+    async with open_redis(redis_url) as redis:
+        yield redis
 
 
 @pytest.fixture

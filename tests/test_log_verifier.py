@@ -1,6 +1,5 @@
 """The audit log as somebody forges it: the product and the stand-alone verifier reject the same."""
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from bot.store.audit_log import AuditLog
 from tests.support.changed_json import changes
 from tests.support.logs import DAY, NOON, entries, make_keys, make_log
 from tests.support.receipts import Signing, listed
+from tests.test_verifiers import load
 
 VERIFIER = Path(__file__).parents[1] / "verifiers/assent_log.py"
 FIRST, SECOND = "2026-11-07.jsonl", "2026-11-08.jsonl"
@@ -26,10 +26,7 @@ FIRST, SECOND = "2026-11-07.jsonl", "2026-11-08.jsonl"
 
 @pytest.fixture(scope="module")
 def verifier():
-    spec = importlib.util.spec_from_file_location("assent_log", VERIFIER)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load("assent_log")
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from datetime import timedelta
 import pytest
 
 from playground.errors import ControlError
-from tests.support.builders import an_action, review
-from tests.support.faults import asking, eventually
+from tests.support.builders import an_action, asking, review
+from tests.support.faults import eventually
 from tests.support.people import Someone, buttons, words
 
 SECOND = timedelta(seconds=1)

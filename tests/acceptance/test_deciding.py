@@ -6,8 +6,8 @@ import pytest
 
 from agent_adapter import Context
 from agent_adapter.errors import InterruptWithdrawnError
-from tests.support.builders import an_action, an_interrupt, review
-from tests.support.faults import asking, eventually, settled_card, watching
+from tests.support.builders import an_action, an_interrupt, asking, review
+from tests.support.faults import eventually, settled_card, watching
 from tests.support.people import buttons, words
 
 RULES = """

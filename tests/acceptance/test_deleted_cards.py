@@ -6,8 +6,8 @@ import pytest
 
 from bot.jobs.slack_call import DELETED_AT_MOST
 from tests.conftest import until
-from tests.support.builders import an_action
-from tests.support.faults import CHANNEL, asking, nothing_owed, settled_card, watching
+from tests.support.builders import an_action, asking
+from tests.support.faults import CHANNEL, nothing_owed, settled_card, watching
 from tests.support.people import words
 
 LONG = {"to": "x" * 2_000}

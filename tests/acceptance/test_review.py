@@ -1,8 +1,8 @@
 """Batches: approved in two taps where the card shows all of it, and else part by part or at the end of a review."""
 
 from bot.domain.ids import MessageId
-from tests.support.builders import an_action
-from tests.support.faults import asking, eventually
+from tests.support.builders import an_action, asking
+from tests.support.faults import eventually
 from tests.support.people import buttons, words
 
 RULES = "default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK]}"

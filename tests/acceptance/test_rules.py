@@ -10,8 +10,8 @@ from agent_adapter import InterruptRefusedError
 from agent_adapter.contract.interrupt import Route
 from bot.cli.doctor import examine
 from tests.conftest import an_agent, until
-from tests.support.builders import an_action, an_interrupt, review
-from tests.support.faults import asking, eventually
+from tests.support.builders import an_action, an_interrupt, asking, review
+from tests.support.faults import eventually
 from tests.support.http_api import a_key, a_pause, speaking
 from tests.support.people import Someone
 

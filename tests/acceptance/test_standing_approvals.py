@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from agent_adapter import Context, Outcome
-from tests.support.builders import an_action
-from tests.support.faults import asking, eventually
+from tests.support.builders import an_action, asking
+from tests.support.faults import eventually
 from tests.support.people import Someone, buttons, words
 
 PAY = an_action("pay", {"amount": 5, "to": "ACME"})

@@ -11,18 +11,12 @@ import pytest
 from aiohttp import ClientSession, ClientTimeout
 from redis.asyncio import Redis
 
-from agent_adapter.redis.pool import freeze_meta, open_redis
+from agent_adapter.redis.pool import freeze_meta
 from bot.slack.client import SlackClient
 from bot.slack.directory import Directory
 from bot.store.records import ApprovalStore
 from playground import Playground
 from tests.support.commands import ROOT, run_bot
-
-
-@pytest.fixture
-async def redis(redis_url: str) -> AsyncIterator[Redis]:
-    async with open_redis(redis_url) as redis:
-        yield redis
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from bot.store.records import ApprovalStore
 from playground.client import Control
 from playground.errors import ControlError
 from tests.conftest import until
-from tests.support.builders import an_action
-from tests.support.faults import CHANNEL, Json, Watcher, asking, settled_card, take
+from tests.support.builders import an_action, asking
+from tests.support.faults import CHANNEL, Json, Watcher, settled_card, take
 from tests.support.people import Someone, buttons, review_of
 
 PEOPLE = ("U0DANA", "U0ERIK", "U0MIRA")

@@ -10,8 +10,8 @@ from agent_adapter.redis.pool import end_task
 from bot.app import running
 from tests.conftest import settings_for, until
 from tests.faults.flow import Flow, breaking
-from tests.support.builders import an_action
-from tests.support.faults import asking, eventually, nothing_owed, rounds, settled_card
+from tests.support.builders import an_action, asking
+from tests.support.faults import eventually, nothing_owed, rounds, settled_card
 from tests.support.people import buttons
 
 QUICK = {"lease_seconds": 0.9, "sweep_seconds": 0.2}

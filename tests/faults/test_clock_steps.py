@@ -1,7 +1,7 @@
 """The clock of the Redis host is set, forward or back by an hour: leased work comes free in time, and nothing runs twice."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -9,7 +9,6 @@ from redis.asyncio import Redis
 
 from agent_adapter import ApprovalClient
 from agent_adapter.errors import ClaimedError
-from agent_adapter.redis.pool import open_redis
 from tests.conftest import an_agent
 from tests.support.builders import an_action, an_interrupt
 from tests.support.clock import Clock, settable_clock
@@ -33,12 +32,6 @@ def clock(tmp_path) -> Iterator[Clock]:
 def redis_url(clock: Clock) -> str:
     """All parts of these tests use it."""
     return clock.url
-
-
-@pytest.fixture
-async def redis(redis_url: str) -> AsyncIterator[Redis]:
-    async with open_redis(redis_url) as redis:
-        yield redis
 
 
 # --- Set back -----------------------------------------------------------------------------------------------------

@@ -11,8 +11,8 @@ from agent_adapter.contract.keys import Keys
 from playground.clusters import Cluster
 from tests.conftest import serving
 from tests.faults.flow import Flow, breaking
-from tests.support.builders import an_action
-from tests.support.faults import asking, nothing_owed, pressed_until_decided, rounds, settled_card, take
+from tests.support.builders import an_action, asking
+from tests.support.faults import nothing_owed, pressed_until_decided, rounds, settled_card, take
 
 KEYS = Keys("assent")
 

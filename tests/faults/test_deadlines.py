@@ -9,8 +9,8 @@ import pytest
 from bot.app import running
 from playground.errors import ControlError
 from tests.conftest import settings_for, until
-from tests.support.builders import an_action
-from tests.support.faults import CHANNEL, asking, nothing_owed, rounds, settled_card, take
+from tests.support.builders import an_action, asking
+from tests.support.faults import CHANNEL, nothing_owed, rounds, settled_card, take
 
 SECOND = timedelta(seconds=1)
 

@@ -6,18 +6,11 @@ import aiohttp
 import pytest
 from redis.asyncio import Redis
 
-from agent_adapter.redis.pool import open_redis
 from bot.cli.doctor import examine
 from bot.store.work import OFTEN
 from tests.conftest import settings_for, until
 from tests.support.builders import an_interrupt
 from tests.support.faults import CHANNEL, eventually, settled_card, take
-
-
-@pytest.fixture
-async def redis(redis_url: str):
-    async with open_redis(redis_url) as redis:
-        yield redis
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from redis.asyncio import Redis
 
 from agent_adapter import loops
 from agent_adapter.errors import LoopBrokenError
-from agent_adapter.redis.pool import open_redis
 from bot.app import main
 from bot.domain.errors import StoreUnavailableError
 from bot.runtime.offload import LATE
@@ -17,12 +16,6 @@ from bot.store.records import ApprovalStore
 from tests.conftest import settings_for, until
 from tests.support.builders import an_interrupt
 from tests.support.faults import CHANNEL, take
-
-
-@pytest.fixture
-async def redis(redis_url: str):
-    async with open_redis(redis_url) as redis:
-        yield redis
 
 
 async def the_replies(redis: Redis) -> str:

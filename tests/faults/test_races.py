@@ -9,8 +9,8 @@ import pytest
 
 from bot.sentences import in_answer
 from tests.conftest import until
-from tests.support.builders import an_action
-from tests.support.faults import CHANNEL, asking, nothing_owed, rounds, settled_card, take
+from tests.support.builders import an_action, asking
+from tests.support.faults import CHANNEL, nothing_owed, rounds, settled_card, take
 from tests.support.people import Someone
 
 PEOPLE = ("U0DANA", "U0ERIK", "U0MIRA", "U0NOOR")

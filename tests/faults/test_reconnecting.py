@@ -7,8 +7,8 @@ import pytest
 from bot.app import running
 from bot.slack.socket_mode import CONNECTIONS
 from tests.conftest import settings_for, until
-from tests.support.builders import an_action
-from tests.support.faults import CHANNEL, asking
+from tests.support.builders import an_action, asking
+from tests.support.faults import CHANNEL
 
 pytestmark = pytest.mark.nightly
 

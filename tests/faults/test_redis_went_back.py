@@ -12,8 +12,8 @@ from agent_adapter.errors import InterruptRefusedError
 from bot.app import running
 from playground.redis_server import RedisServer
 from tests.conftest import an_agent, settings_for, until
-from tests.support.builders import an_action
-from tests.support.faults import CHANNEL, asking, eventually, nothing_owed, settled_card, take
+from tests.support.builders import an_action, asking
+from tests.support.faults import CHANNEL, eventually, nothing_owed, settled_card, take
 from tests.support.people import Someone, buttons, words
 from tests.support.proxy import proxied
 

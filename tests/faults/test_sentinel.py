@@ -13,8 +13,8 @@ from agent_adapter.redis.pipelined import Pipelined
 from agent_adapter.redis.pool import open_redis, pipelined, place_of
 from playground.sentinels import Sentinels
 from tests.conftest import serving
-from tests.support.builders import an_action
-from tests.support.faults import asking, eventually, pressed_until_accepted, rounds, settled_card, take
+from tests.support.builders import an_action, asking
+from tests.support.faults import eventually, pressed_until_accepted, rounds, settled_card, take
 
 
 @pytest.fixture

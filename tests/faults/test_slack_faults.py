@@ -8,8 +8,8 @@ import pytest
 from agent_adapter.errors import InterruptRefusedError
 from bot.runtime import health
 from tests.conftest import until
-from tests.support.builders import an_action
-from tests.support.faults import CHANNEL, asking, nothing_owed, rounds, settled_card, take
+from tests.support.builders import an_action, asking
+from tests.support.faults import CHANNEL, nothing_owed, rounds, settled_card, take
 from tests.support.people import Someone, buttons
 
 PASSING = [

@@ -2,7 +2,6 @@
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator
 
 import pytest
 from redis.asyncio import Redis
@@ -23,12 +22,6 @@ REPLICA = "is a replica, and replicas take no writes: use the address of the pri
 def redis_url(serve) -> str:
     """All parts of the tests below use a server that is changed while they run."""
     return serve().url
-
-
-@pytest.fixture
-async def redis(redis_url: str) -> AsyncIterator[Redis]:
-    async with open_redis(redis_url) as redis:
-        yield redis
 
 
 async def no_replicas(redis: Redis, enough: bool) -> None:

@@ -7,10 +7,9 @@ import pytest
 from redis.asyncio import Redis
 
 from agent_adapter.errors import AgentAdapterError
-from agent_adapter.redis.pool import open_redis
 from tests.conftest import until
-from tests.support.builders import an_action
-from tests.support.faults import asking, eventually, nothing_owed
+from tests.support.builders import an_action, asking
+from tests.support.faults import eventually, nothing_owed
 from tests.support.people import Someone, buttons, words
 
 BYTES = b"\xff\xfe"
@@ -21,12 +20,6 @@ DAMAGE = {
     "a body of text": ("req", "body", "send money"),
     "a body of another interrupt": ("req", "body", '{"schema_version": 1, "id": "billing.other"}'),
 }
-
-
-@pytest.fixture
-async def redis(redis_url: str):
-    async with open_redis(redis_url) as redis:
-        yield redis
 
 
 async def damage(redis: Redis, interrupt_id: str, what: str) -> None:

@@ -10,6 +10,7 @@ from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
 from playground import Control, Playground, Timing
+from tests.support.web import served
 
 
 @pytest.fixture
@@ -67,13 +68,8 @@ async def over_http(app: AsyncApp, control: Control) -> AsyncIterator[str]:
     async def receive(request: web.Request) -> web.Response:
         return await to_aiohttp_response(await app.async_dispatch(await to_bolt_request(request)))
 
-    site = web.Application()
-    site.add_routes([web.post("/slack/events", receive)])
-    runner = web.AppRunner(site, handle_signals=False, shutdown_timeout=1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    url = f"http://127.0.0.1:{runner.addresses[0][1]}/slack/events"
-    await control.deliver_to(url)
-    yield url
-    await control.deliver_to(None)
-    await runner.cleanup()
+    async with served(web.post("/slack/events", receive)) as address:
+        url = f"{address}/slack/events"
+        await control.deliver_to(url)
+        yield url
+        await control.deliver_to(None)

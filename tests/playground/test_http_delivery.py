@@ -6,6 +6,7 @@ import pytest
 from aiohttp import web
 
 from tests.playground.builders import actions
+from tests.support.web import served
 
 CHANNEL = "C0APPROVALS"
 
@@ -19,15 +20,10 @@ async def endpoint(control):
         requests.append((dict(request.headers), await request.text()))
         return answers.pop(0) if answers else web.Response()
 
-    site = web.Application()
-    site.add_routes([web.post("/", receive)])
-    runner = web.AppRunner(site, handle_signals=False, shutdown_timeout=1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    await control.deliver_to(f"http://127.0.0.1:{runner.addresses[0][1]}/")
-    yield requests, answers
-    await control.deliver_to(None)
-    await runner.cleanup()
+    async with served(web.post("/", receive)) as url:
+        await control.deliver_to(f"{url}/")
+        yield requests, answers
+        await control.deliver_to(None)
 
 
 async def settle(control, count):

@@ -50,26 +50,30 @@ def an_action(
     )
 
 
+def asking(*actions: tuple[ActionRequest, ReviewConfig]) -> HITLRequest:
+    """Build a batch of these actions, or of one ordinary action."""
+    requests, configs = zip(*(actions or (an_action(),)), strict=True)
+    return HITLRequest(action_requests=requests, review_configs=configs)
+
+
 def review(
-    client: ApprovalClient, *actions: tuple[ActionRequest, ReviewConfig], **asking: Any
+    client: ApprovalClient, *actions: tuple[ActionRequest, ReviewConfig], **options: Any
 ) -> asyncio.Task[Resume]:
     """Ask about these actions, or an ordinary one, as an agent that waits in the background."""
-    requests, configs = zip(*(actions or (an_action(),)), strict=True)
-    batch = HITLRequest(action_requests=requests, review_configs=configs)
-    return asyncio.create_task(client.review(batch, **asking))
+    return asyncio.create_task(client.review(asking(*actions), **options))
 
 
 def an_interrupt(
     *actions: tuple[ActionRequest, ReviewConfig], agent: str = "billing", run: str = "run-1", **fields: Any
 ) -> Interrupt:
     """Build an interrupt about these actions, one ordinary action by default."""
-    requests, configs = zip(*(actions or (an_action(),)), strict=True)
-    pauses = tuple(f"pause-{number}" for number in range(len(requests)))
+    request = asking(*actions)
+    pauses = tuple(f"pause-{number}" for number in range(len(request.action_requests)))
     context = fields.pop("context", Context(requested_by="U0DANA"))
     return Interrupt(
         id=fields.pop("id", interrupt_id(agent, run, pauses)),
         agent=agent,
-        request=HITLRequest(action_requests=requests, review_configs=configs),
+        request=request,
         pauses=pauses,
         run=run,
         context=context,

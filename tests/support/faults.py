@@ -12,8 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from agent_adapter import ApprovalClient, HITLRequest, Interrupt, Resume
-from agent_adapter.contract.hitl import ActionRequest, ReviewConfig
+from agent_adapter import ApprovalClient, Interrupt, Resume
 from agent_adapter.errors import ServerUnreachableError
 from agent_adapter.redis.pool import end_task
 from bot.domain.approval import Approval, Published
@@ -34,12 +33,6 @@ _T = TypeVar("_T")
 def rounds(small: int, full: int) -> int:
     """Say how often to try: `make faults` asks for the full counts."""
     return full if os.environ.get("ASSENT_FAULTS") == "full" else small
-
-
-def asking(*actions: tuple[ActionRequest, ReviewConfig]) -> HITLRequest:
-    """Build a batch."""
-    requests, configs = zip(*actions, strict=True)
-    return HITLRequest(action_requests=requests, review_configs=configs)
 
 
 async def take(client: ApprovalClient, interrupt: Interrupt) -> Resume:

@@ -7,6 +7,8 @@ from typing import Any
 
 from aiohttp import web
 
+from tests.support.web import served
+
 
 class ModelApi:
     """Speaks as much of OpenAI's Responses and of Anthropic's Messages as agents need.
@@ -59,13 +61,6 @@ class ModelApi:
     @asynccontextmanager
     async def serving(self) -> AsyncIterator["ModelApi"]:
         """Serve in this event loop while the body runs."""
-        app = web.Application()
-        app.add_routes([web.post("/v1/responses", self._openai), web.post("/v1/messages", self._anthropic)])
-        runner = web.AppRunner(app)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-        try:
+        routes = web.post("/v1/responses", self._openai), web.post("/v1/messages", self._anthropic)
+        async with served(*routes) as self.url:
             yield self
-        finally:
-            await runner.cleanup()

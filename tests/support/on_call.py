@@ -8,6 +8,8 @@ from typing import Any
 
 from aiohttp import web
 
+from tests.support.web import served
+
 KEY = "pagerduty-key-for-tests"
 
 
@@ -51,18 +53,8 @@ class Rota:
 async def serving() -> AsyncIterator[Rota]:
     """Serve until the body ends."""
     rota = Rota()
-    app = web.Application()
-    app.router.add_get("/{path:.*}", rota.answer)
-    runner = web.AppRunner(app, shutdown_timeout=0.1, access_log=None)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    host, port = runner.addresses[0][:2]
-    rota.url = f"http://{host}:{port}"
-    try:
+    async with served(web.get("/{path:.*}", rota.answer)) as rota.url:
         yield rota
-    finally:
-        await runner.cleanup()
 
 
 def event(*lines: str) -> str:

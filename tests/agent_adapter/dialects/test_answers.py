@@ -2,20 +2,14 @@
 
 import pytest
 
-from agent_adapter.contract.hitl import HITLRequest, UnknownDecision
+from agent_adapter.contract.hitl import UnknownDecision
 from agent_adapter.contract.interrupt import Resume
 from agent_adapter.dialects.answers import check_answers, share_out
 from agent_adapter.errors import DecisionNotAllowedError
 from agent_adapter.testing import approve, respond
-from tests.support.builders import an_action
+from tests.support.builders import an_action, asking
 
-
-def asked(*actions):
-    requests, configs = zip(*actions, strict=True)
-    return HITLRequest(action_requests=requests, review_configs=configs)
-
-
-REQUEST = asked(an_action("mail"), an_action("wipe", allowed=("approve", "reject")))
+REQUEST = asking(an_action("mail"), an_action("wipe", allowed=("approve", "reject")))
 
 
 def edit(name="mail", **args):
@@ -55,7 +49,7 @@ def test_each_pause_gets_the_decisions_about_its_own_actions():
     one, two, three = approve(), respond("a"), respond("b")
 
     for status in ("decided", "expired"):
-        shared = share_out(resume_of(one, two, three, status=status), [asked(an_action("a")), REQUEST])
+        shared = share_out(resume_of(one, two, three, status=status), [asking(an_action("a")), REQUEST])
         assert shared == [(one,), (two, three)]
     with pytest.raises(DecisionNotAllowedError, match="1 decisions for 2 actions; nothing was resumed"):
         share_out(resume_of(one), [REQUEST])

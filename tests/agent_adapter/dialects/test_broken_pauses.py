@@ -1,11 +1,10 @@
 """A pause that is not quite one is refused with one sentence that names the place, before anything is stored."""
 
-import copy
-
 import pytest
 
 from agent_adapter.dialects import DIALECTS
 from agent_adapter.errors import InvalidRequestError
+from tests.agent_adapter.dialects.test_single_dialects import changed as changed_at
 
 ACTION, CONFIG = {"name": "t", "args": {}, "id": "c1"}, {"action_name": "t", "allowed_decisions": ["approve"]}
 GOOD = {
@@ -31,15 +30,7 @@ LOOP = {"$defs": {"A": {"$ref": "#/$defs/B"}, "B": {"$ref": "#/$defs/A"}}, "oneO
 
 def changed(dialect, path, to):
     """Give a good pause with one place changed, or the new value where no place is named."""
-    payload = copy.deepcopy(GOOD[dialect])
-    if not path:
-        return to
-    *parents, last = path
-    place = payload
-    for key in parents:
-        place = place[key]
-    place[last] = to
-    return payload
+    return changed_at(GOOD[dialect], *path, to=to) if path else to
 
 
 @pytest.mark.parametrize(

@@ -38,12 +38,6 @@ def scripts_over(redis: Redis) -> Scripts:
 
 
 @pytest.fixture
-async def redis(redis_url: str) -> AsyncIterator[Redis]:
-    async with open_redis(redis_url) as redis:
-        yield redis
-
-
-@pytest.fixture
 async def link(redis_url: str) -> AsyncIterator[Proxy]:
     """A way to Redis that a test can break."""
     async with proxied(redis_url) as link:

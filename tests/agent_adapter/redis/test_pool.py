@@ -33,12 +33,6 @@ SAFE = {
 }
 
 
-@pytest.fixture
-async def redis(redis_url):
-    async with open_redis(redis_url) as redis:
-        yield redis
-
-
 async def test_a_command_that_is_cancelled_at_any_moment_ends_as_cancelled(redis_url):
     """Python 3.11 alone would lose a cancellation that comes as the command has been written."""
     async with open_redis(redis_url) as redis:

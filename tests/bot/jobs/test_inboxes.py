@@ -1,24 +1,16 @@
 """Who reads the inboxes of agents: soon after a message, at every sweep without one, and fairly."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 
-from agent_adapter import ApprovalClient
 from agent_adapter.background import in_background
 from agent_adapter.loops import Loop
 from agent_adapter.redis.pool import end_task
 from bot.jobs.inboxes import InboxReader
 from bot.store.work import TAKE_AT_ONCE
-from tests.conftest import an_agent, until
+from tests.conftest import until
 from tests.support.builders import an_interrupt
-
-
-@pytest.fixture
-async def client(redis_url: str) -> AsyncIterator[ApprovalClient]:
-    async with an_agent(redis_url) as client:
-        yield client
 
 
 @pytest.fixture

@@ -29,19 +29,11 @@ from tests.bot.rendering.slack_side import (
     shown,
 )
 from tests.support.builders import NOW, a_vote, an_action, an_admission, asked, edited
+from tests.support.gallery.situations import REFUNDS
 from tests.support.people import words
 from tests.support.properties import bounded
 
 ORDERED = {name: {} for name in ("reason", "amount", "customer", "currency")}
-
-
-REFUNDS = [
-    ("Ada Park", 64.95, "charged_twice"),
-    ("Bo Lind", 12.0, "late_delivery"),
-    ("Cy Marsh", 899.0, "defective"),
-    ("Di Noor", 45.5, "charged_twice"),
-    ("Ed Stone", 7.25, "goodwill"),
-]
 
 
 def refunds(**more):

@@ -17,6 +17,7 @@ from bot.domain.errors import (
 from bot.domain.ids import EVENT_TYPE, Label, MessageId
 from bot.slack.client import SlackClient, _as_our_error
 from playground.server import Playground
+from tests.support.web import served
 
 CHANNEL = "C0APPROVALS"
 CARD = MessageId(0)
@@ -185,16 +186,9 @@ async def test_an_answer_of_something_in_between_is_unclear(session, content_typ
     async def blocked(_: web.Request) -> web.Response:
         return web.Response(text="<html>Access denied</html>", content_type=content_type, status=status)
 
-    site = web.Application()
-    site.router.add_route("*", "/api/{method}", blocked)
-    runner = web.AppRunner(site)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    client = SlackClient("xoxb", f"http://127.0.0.1:{runner.addresses[0][1]}/api/", session)
-
-    with pytest.raises(SlackUnclearError):
-        await post(client)
-    await runner.cleanup()
+    async with served(web.route("*", "/api/{method}", blocked)) as url:
+        with pytest.raises(SlackUnclearError):
+            await post(SlackClient("xoxb", f"{url}/api/", session))
 
 
 # --- Repeating --------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from aiohttp import web
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.slack.socket_mode import Sockets
+from tests.support.web import served
 
 
 async def unused(_: Any) -> Any:
@@ -19,18 +20,10 @@ async def said_of(text: str, content_type: str, status: int = 200) -> str | None
     async def answer(_: web.Request) -> web.Response:
         return web.Response(text=text, content_type=content_type, status=status)
 
-    site = web.Application()
-    site.router.add_route("*", "/api/{method}", answer)
-    runner = web.AppRunner(site)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    address = f"http://127.0.0.1:{runner.addresses[0][1]}/api/"
-    sockets = Sockets("xapp", AsyncWebClient("xoxb", base_url=address), unused)
-
-    said = await sockets.connect()
-
-    await sockets.close()
-    await runner.cleanup()
+    async with served(web.route("*", "/api/{method}", answer)) as url:
+        sockets = Sockets("xapp", AsyncWebClient("xoxb", base_url=f"{url}/api/"), unused)
+        said = await sockets.connect()
+        await sockets.close()
     return said
 
 

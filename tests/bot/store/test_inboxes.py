@@ -1,13 +1,11 @@
 """Inboxes: an agent notes that something happened to a record of its own. What follows from it, the bot reads from the record."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import pytest
 from redis.asyncio import Redis
 
-from agent_adapter import ApprovalClient
 from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.contract.identity import interrupt_id as interrupt_id_of
 from agent_adapter.contract.keys import Keys
@@ -20,12 +18,6 @@ from tests.support.deciding import admit
 from tests.support.workers import decide
 
 DONE = '1 {"status":"done"}'
-
-
-@pytest.fixture
-async def client(redis_url: str) -> AsyncIterator[ApprovalClient]:
-    async with an_agent(redis_url) as client:
-        yield client
 
 
 @pytest.fixture
