@@ -5,9 +5,8 @@ from itertools import chain
 
 import pytest
 
-from agent_adapter import HITLRequest
-from tests.support.builders import an_action
-from tests.support.faults import eventually
+from tests.support.builders import an_action, asking
+from tests.support.faults import eventually, take
 from tests.support.people import buttons, words
 
 RULES = """
@@ -22,29 +21,23 @@ rules:
 @pytest.fixture
 async def ask(bot, client):
     """Ask for calls, and wait for their card; what is not decided is given up at the end."""
-    asking = []
+    waiting = []
 
     async def asked(*actions):
-        requests, configs = zip(*actions, strict=True)
-        interrupt = client.interrupt(HITLRequest(action_requests=requests, review_configs=configs))
-
-        async def answered():
-            async with client.reviewing(interrupt) as resume:
-                return resume
-
-        asking.append(asyncio.create_task(answered()))
+        interrupt = client.interrupt(asking(*actions))
+        waiting.append(asyncio.create_task(take(client, interrupt)))
 
         async def is_shown():
             state = await bot.store.admitted(interrupt.id)
             return state and state.is_shown
 
         await eventually(is_shown)
-        return asking[-1]
+        return waiting[-1]
 
     yield asked
-    for each in asking:
+    for each in waiting:
         each.cancel()
-    await asyncio.gather(*asking, return_exceptions=True)
+    await asyncio.gather(*waiting, return_exceptions=True)
 
 
 class Home:

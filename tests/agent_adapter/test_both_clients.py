@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from agent_adapter import ActionRequest, ApprovalClient, HITLRequest, ReviewConfig
+from agent_adapter import ApprovalClient
 from agent_adapter.errors import (
     ClaimedError,
     ConflictError,
@@ -18,18 +18,15 @@ from agent_adapter.errors import (
 )
 from agent_adapter.testing import ScriptedReviewer, approve, reject
 from tests.conftest import an_agent
+from tests.support.builders import ALL_DECISIONS, an_action, asking
 from tests.support.deciding import deciding, person
 
 ANSWERS = {"send": approve(), "wipe": reject("no"), "pay": approve()}
 SEND, WIPE, PAY = ("send", {"to": "a"}), ("wipe", {"path": "x"}), ("pay", {"n": 1})
-ALL = ("approve", "edit", "reject", "respond")
 
 
-def batch(*calls, allowed=ALL):
-    return HITLRequest(
-        action_requests=tuple(ActionRequest(name=name, args=args) for name, args in calls),
-        review_configs=tuple(ReviewConfig(action_name=name, allowed_decisions=allowed) for name, _ in calls),
-    )
+def batch(*calls, allowed=ALL_DECISIONS):
+    return asking(*(an_action(*call, allowed=allowed) for call in calls))
 
 
 @pytest.fixture(params=["Redis", "in memory"])
@@ -123,7 +120,9 @@ async def test_silence_rejects_what_is_open_and_keeps_what_was_decided(open_clie
     assert resume.records[1].decided_by == "expired"
 
 
-@pytest.mark.parametrize(("on_expiry", "allowed"), [("raise", ALL), ("reject", ("approve", "edit"))])
+@pytest.mark.parametrize(
+    ("on_expiry", "allowed"), [("raise", ALL_DECISIONS), ("reject", ("approve", "edit"))]
+)
 async def test_silence_that_is_no_answer_raises_and_may_be_asked_again(open_client, on_expiry, allowed):
     """Where the caller wants it so, or nothing that the action allows is a no; the second attempt is another record."""
     async with open_client(send=[None, approve()]) as approvals:

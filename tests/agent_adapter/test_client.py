@@ -2,12 +2,13 @@
 
 import asyncio
 import re
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
 
 import pytest
 
-from agent_adapter import ActionRequest, ApprovalClient, HITLRequest, ReviewConfig
+from agent_adapter import ApprovalClient
 from agent_adapter import client as agent_client
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from agent_adapter.contract.interrupt import Continuation
@@ -31,16 +32,14 @@ from agent_adapter.redis.runs import OwedRun
 from bot.store.records import ApprovalStore
 from playground.redis_server import RedisServer
 from tests.conftest import an_agent, until
-from tests.support.deciding import admit, record, start_retention
-from tests.support.faults import eventually
+from tests.support.builders import ALL_DECISIONS, an_action, asking
+from tests.support.deciding import admit, is_waited_for, record, start_retention
+from tests.support.faults import eventually, take
 from tests.support.workers import ids
 
 
-def batch(*names, allowed=("approve", "edit", "reject", "respond")):
-    return HITLRequest(
-        action_requests=tuple(ActionRequest(name=name, args={"n": i}) for i, name in enumerate(names)),
-        review_configs=tuple(ReviewConfig(action_name=name, allowed_decisions=allowed) for name in names),
-    )
+def batch(*names, allowed=ALL_DECISIONS):
+    return asking(*(an_action(name, {"n": i}, allowed=allowed) for i, name in enumerate(names)))
 
 
 async def asked(client, store, *names):
@@ -55,10 +54,6 @@ async def waiting_for(client, store, interrupt_id):
     waiting = asyncio.create_task(client.wait(interrupt_id))
     await eventually(partial(is_waited_for, store, interrupt_id))
     return waiting
-
-
-async def is_waited_for(store, interrupt_id):
-    return any(name.startswith("w:") for name in await store._redis.hkeys(store.keys.req(interrupt_id)))
 
 
 async def approved(client, store):
@@ -278,7 +273,7 @@ async def test_a_wake_up_that_is_not_true_ends_no_review(client, store):
     interrupt = client.interrupt(batch("a"))
     await client.publish(interrupt)
     await admit(store, interrupt.id)
-    reviewing = asyncio.create_task(first_of(client.reviewing(interrupt)))
+    reviewing = asyncio.create_task(take(client, interrupt))
     await until(lambda: interrupt.id in client._replies._waiting)
 
     replies = store.keys.replies(client._records.process)
@@ -286,11 +281,6 @@ async def test_a_wake_up_that_is_not_true_ends_no_review(client, store):
     await record(store, interrupt.id, {0: RejectDecision(message="no")})
 
     assert (await reviewing).decisions[0].message == "no"
-
-
-async def first_of(reviewing):
-    async with reviewing as resume:
-        return resume
 
 
 async def test_resuming_takes_one_request(client, store):
@@ -494,15 +484,27 @@ async def test_what_cannot_be_asked_is_refused_with_the_place(client, redis_url)
 
 
 @pytest.fixture
-async def lost_server(tmp_path):
-    """A Redis that was killed, a client of it, and what it asked before."""
+def server(tmp_path):
+    """A Redis that a test may kill."""
     server = RedisServer(tmp_path / "r")
     server.start()
+    yield server
+    server.stop()
+
+
+@asynccontextmanager
+async def records_in(server):
+    async with open_redis(server.url) as redis:
+        yield ApprovalStore(redis, await freeze_meta(redis, "assent"))
+
+
+@pytest.fixture
+async def lost_server(server):
+    """A Redis that was killed, a client of it, and what it asked before."""
     async with an_agent(server.url) as client:
         interrupt_id = await client.publish(client.interrupt(batch("a")))
         server.kill()
         yield server, client, interrupt_id
-    server.stop()
 
 
 async def test_a_wait_may_begin_while_redis_is_away(lost_server, caplog):
@@ -512,24 +514,18 @@ async def test_a_wait_may_begin_while_redis_is_away(lost_server, caplog):
     await until(lambda: "loop.hindered: wait" in caplog.text)
     server.start()
 
-    async with open_redis(server.url) as redis, asyncio.timeout(30):
-        store = ApprovalStore(redis, await freeze_meta(redis, "assent"))
+    async with records_in(server) as store, asyncio.timeout(30):
         await admit(store, interrupt_id)
         await record(store, interrupt_id, {0: ApproveDecision()})
         assert (await waiting).decisions[0].type == "approve"
 
 
 @pytest.mark.parametrize("comes_back", [True, False])
-async def test_a_run_that_went_on_while_redis_was_away_keeps_its_result(tmp_path, caplog, comes_back):
+async def test_a_run_that_went_on_while_redis_was_away_keeps_its_result(server, caplog, comes_back):
     """Only the note that it went on is late; closing does not wait for a Redis that stays away."""
-    server = RedisServer(tmp_path / "r")
-    server.start()
     async with an_agent(server.url) as client:
-        interrupt_id = await client.publish(client.interrupt(batch("a")))
-        async with open_redis(server.url) as redis:
-            store = ApprovalStore(redis, await freeze_meta(redis, "assent"))
-            await admit(store, interrupt_id)
-            await record(store, interrupt_id, {0: ApproveDecision()})
+        async with records_in(server) as store:
+            interrupt_id = await approved(client, store)
         async with client.resuming(interrupt_id):
             server.kill()
         await until(lambda: "loop.hindered: wait" in caplog.text)
@@ -538,23 +534,19 @@ async def test_a_run_that_went_on_while_redis_was_away_keeps_its_result(tmp_path
             async with asyncio.timeout(30):
                 while not (await client.record(interrupt_id)).is_resumed:
                     await asyncio.sleep(0.01)
-    server.stop()
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
 @pytest.mark.parametrize("comes_back", [True, False])
 async def test_a_review_that_was_cancelled_while_redis_was_away_is_withdrawn(
-    tmp_path, monkeypatch, caplog, comes_back
+    server, monkeypatch, caplog, comes_back
 ):
     """However long it stays away; closing does not wait for that, and says what was not withdrawn."""
     for module in (agent_client, pool):
         monkeypatch.setattr(module, "REPEAT_WITHIN", 0.1)
-    server = RedisServer(tmp_path / "r")
-    server.start()
     async with an_agent(server.url) as client:
         asking = asyncio.create_task(client.review(batch("a")))
-        async with open_redis(server.url) as redis:
-            store = ApprovalStore(redis, await freeze_meta(redis, "assent"))
+        async with records_in(server) as store:
             (interrupt_id,) = await eventually(partial(ids, store))
         server.kill()
         asking.cancel()
@@ -562,10 +554,8 @@ async def test_a_review_that_was_cancelled_while_redis_was_away_is_withdrawn(
         if comes_back:
             server.start()
             await until(lambda: not client._withdrawals)
-            async with open_redis(server.url) as redis:
-                store = ApprovalStore(redis, await freeze_meta(redis, "assent"))
+            async with records_in(server) as store:
                 assert (await store.load(interrupt_id)).withdraw_asked
-    server.stop()
     assert ("withdrawal.lost" in caplog.text) is not comes_back
     assert asyncio.all_tasks() == {asyncio.current_task()}
 

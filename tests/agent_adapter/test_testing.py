@@ -3,7 +3,6 @@
 import pytest
 
 from agent_adapter import Context
-from agent_adapter.contract.hitl import ActionRequest, HITLRequest, ReviewConfig
 from agent_adapter.errors import DecisionNotAllowedError
 from agent_adapter.testing import (
     POLICY,
@@ -16,14 +15,12 @@ from agent_adapter.testing import (
     reject,
     respond,
 )
+from tests.support.builders import ALL_DECISIONS, an_action, asking
 
 
-def request(*calls, allowed=("approve", "edit", "reject", "respond")):
+def request(*calls, allowed=ALL_DECISIONS):
     calls = calls or (("send_email", {"to": "a"}), ("delete_file", {"path": "x"}))
-    return HITLRequest(
-        action_requests=tuple(ActionRequest(name=name, args=args) for name, args in calls),
-        review_configs=tuple(ReviewConfig(action_name=name, allowed_decisions=allowed) for name, _ in calls),
-    )
+    return asking(*(an_action(*call, allowed=allowed) for call in calls))
 
 
 def client(answers=None):

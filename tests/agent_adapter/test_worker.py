@@ -27,6 +27,7 @@ from agent_adapter.worker.langgraph import ResumableGraph
 from agent_adapter.worker.listing import allow_again, lines
 from agent_adapter.worker.loop import Finished, Paused
 from agent_adapter.worker.openai_agents import ResumableAgent
+from tests.support.deciding import is_waited_for
 from tests.support.faults import eventually
 from tests.support.scripted_model import ScriptedModel as ScriptedTurns
 from tests.support.scripted_model import says
@@ -88,7 +89,7 @@ async def test_another_process_resumes_a_run(redis_url, store, notes, threads_da
     kind = "openai" if mode == "openai" else "graph"
     given = {"mode": mode} if kind == "graph" else {}
     async with threads_in(threads_database) as saver, a_client(redis_url) as client:
-        asked = await started(one_of(kind, notes, saver, **given), client, kind)
+        asked = await started(one_of(kind, notes, saver, **given), client)
     assert isinstance(asked, Paused)
     edited = EditDecision(edited_action=EditedAction(name="send_email", args={"to": "cy"}))
     await decide(store, asked.interrupt_id, edited, RejectDecision(message="keep it"))
@@ -127,10 +128,17 @@ def one_of(kind, notes, saver, **given):
     return a_graph(notes, saver, **given) if kind == "graph" else an_openai_agent(notes, **given)
 
 
-def started(agent, client, kind, id="t", **asking):
-    if kind == "graph":
+def started(agent, client, id="t", **asking):
+    if isinstance(agent, ResumableGraph):
         return agent.start(GO, approvals=client, config=thread(id), **asking)
     return agent.start("go", approvals=client, **asking)
+
+
+async def decided(agent, client, store, *decisions):
+    """Start a run, decide what it asks, and give the id of its question."""
+    asked = await started(agent, client)
+    await decide(store, asked.interrupt_id, *decisions)
+    return asked.interrupt_id
 
 
 @pytest.mark.parametrize("kind", ["graph", "openai"])
@@ -139,7 +147,7 @@ async def test_two_workers_resume_a_run_once(redis_url, store, notes, kind):
     saver = InMemorySaver()
     async with a_client(redis_url, lease=LONG) as one, a_client(redis_url, lease=LONG) as other:
         agents = [one_of(kind, notes, saver) for _ in range(2)]
-        asked = await started(agents[0], one, kind)
+        asked = await started(agents[0], one)
         async with working(one, agents[0], lease=LONG), working(other, agents[1], lease=LONG):
             await decide(store, asked.interrupt_id)
             await decide(store, await next_question(store, after=[asked.interrupt_id]))
@@ -179,7 +187,7 @@ async def test_worker_takes_the_run_when_the_waiting_process_does_not(redis_url,
     async with a_client(redis_url) as doomed, a_client(redis_url) as client:
         run = asyncio.create_task(a_graph(Notes(), saver).run(GO, approvals=doomed, config=thread("t")))
         first = await next_question(store, after=[])
-        await eventually(lambda: waits(store, first))
+        await eventually(lambda: is_waited_for(store, first))
         await end_task(run)
         async with working(client, a_graph(notes, saver)):
             await decide(store, first)
@@ -190,33 +198,26 @@ async def test_worker_takes_the_run_when_the_waiting_process_does_not(redis_url,
     assert sorted(notes.calls) == RAN
 
 
-async def waits(store, interrupt_id):
-    fields = await store._redis.hkeys(store.keys.req(interrupt_id))
-    return any(name.startswith("w:") for name in fields)
-
-
 async def test_decided_run_waits_for_a_worker_however_long(approvals, store, notes):
     """No key of it expires until it was resumed; then its retention begins."""
     agent = a_graph(notes, InMemorySaver())
-    asked = await agent.start(GO, approvals=approvals, config=thread("t"))
-    await decide(store, asked.interrupt_id)
+    asked = await decided(agent, approvals, store)
     before = await lifetimes(store)
     async with working(approvals, agent):
-        await next_question(store, after=[asked.interrupt_id])
-        await eventually(lambda: resumed(store, asked.interrupt_id))
+        await next_question(store, after=[asked])
+        await eventually(lambda: resumed(store, asked))
 
     assert set(before.values()) == {-1}
     after = await lifetimes(store)
     retired = {key for key, left in after.items() if left > 0}
-    assert {key.split(":")[1] for key in retired if asked.interrupt_id in key} == {"req", "card"}
+    assert {key.split(":")[1] for key in retired if asked in key} == {"req", "card"}
     assert all(6 < after[key] / 86_400 <= 7 for key in retired)
 
 
 async def test_list_says_that_a_worker_died_with_a_run(redis_url, approvals, store, notes):
     """In place of a run that nobody takes: what was approved may have run."""
-    asked = await a_graph(notes, InMemorySaver()).start(GO, approvals=approvals, config=thread("t"))
-    await decide(store, asked.interrupt_id)
-    await approvals._records.take(asked.interrupt_id, approvals._records.new_owner(), 2_000)
+    asked = await decided(a_graph(notes, InMemorySaver()), approvals, store)
+    await approvals._records.take(asked, approvals._records.new_owner(), 2_000)
     assert (await listed(redis_url))[0][3].endswith("is resuming it")
 
     async def lapsed():
@@ -237,15 +238,14 @@ async def lifetimes(store):
 async def test_run_waits_for_a_worker_of_its_version(redis_url, approvals, store, notes, caplog):
     """One that has another version says once what is missing, and leaves it; an operator sees it meanwhile."""
     saver, wrong = InMemorySaver(), Notes()
-    asked = await a_graph(notes, saver, version="2").start(GO, approvals=approvals, config=thread("t"))
-    await decide(store, asked.interrupt_id)
+    asked = await decided(a_graph(notes, saver, version="2"), approvals, store)
     async with a_client(redis_url) as other, working(other, a_graph(wrong, saver, version="3")):
         await eventually(lambda: said(caplog, "billing: langgraph/office@2"))
         assert await listed(redis_url) == [
-            [asked.interrupt_id, "0 min", "billing: langgraph/office@2", "no worker takes it"]
+            [asked, "0 min", "billing: langgraph/office@2", "no worker takes it"]
         ]
         async with working(approvals, a_graph(notes, saver, version="2")):
-            await next_question(store, after=[asked.interrupt_id])
+            await next_question(store, after=[asked])
 
     assert sorted(notes.calls) == RAN[:2]
     assert wrong.calls == []
@@ -276,25 +276,23 @@ async def test_runs_that_nobody_takes_hold_up_no_other(redis_url, approvals, sto
 async def test_worker_that_was_overtaken_notes_nothing(approvals, store, notes):
     """It slept while another went on to the end: what it would write down is refused, so nothing is left behind."""
     agent = a_graph(notes, InMemorySaver())
-    asked = await agent.start(GO, approvals=approvals, config=thread("t"))
-    await decide(store, asked.interrupt_id)
-    journal = await approvals.runs.journal(asked.interrupt_id)
+    asked = await decided(agent, approvals, store)
+    journal = await approvals.runs.journal(asked)
     async with working(approvals, agent):
-        await eventually(lambda: resumed(store, asked.interrupt_id))
+        await eventually(lambda: resumed(store, asked))
 
     with pytest.raises(ConsumedError, match="resumed by another process meanwhile"):
         await journal.keep("began", "{}")
     with pytest.raises(ConsumedError, match="its run has gone on"):
-        _ = (await approvals.runs.journal(asked.interrupt_id)).continuation
-    assert not await store._redis.exists(store.keys.run(asked.interrupt_id))
+        _ = (await approvals.runs.journal(asked)).continuation
+    assert not await store._redis.exists(store.keys.run(asked))
 
 
 async def test_run_of_another_agent_is_left_alone(redis_url, store, notes, caplog):
     """Two agents of one name in two teams share a Redis, and neither touches nor talks about the other's runs."""
     saver = InMemorySaver()
     async with a_client(redis_url, agent="support") as support, a_client(redis_url) as billing:
-        asked = await a_graph(notes, saver).start(GO, approvals=support, config=thread("t"))
-        await decide(store, asked.interrupt_id)
+        await decided(a_graph(notes, saver), support, store)
         mine = await a_graph(notes, saver, version="2").start(GO, approvals=billing, config=thread("u"))
         await decide(store, mine.interrupt_id)
         async with working(billing, a_graph(notes, saver)):
@@ -310,7 +308,7 @@ async def test_state_is_encrypted_where_a_key_is_given(redis_url, store, notes, 
     old, new = (a_key() for _ in range(2))
     agent = one_of(kind, notes, InMemorySaver())
     async with a_client(redis_url, keys=[old]) as approvals:
-        asked = await started(agent, approvals, kind, "thread-of-dana")
+        asked = await started(agent, approvals, "thread-of-dana")
     await decide(store, asked.interrupt_id)
     stored = await store._redis.hget(store.keys.run(asked.interrupt_id), "continuation")
     async with a_client(redis_url, keys=[new]) as other, working(other, agent):
@@ -362,7 +360,7 @@ async def test_state_that_was_not_written_for_its_run_is_refused_where_there_is_
         a_client(redis_url, keys=[key]) as strict,
     ):
         threads = ("one", "two") if tampers is swaps_two_states else ("one",)
-        asked = [(await started(agent, asking, kind, id)).interrupt_id for id in threads]
+        asked = [(await started(agent, asking, id)).interrupt_id for id in threads]
         await tampers(store, asked)
         for id in asked:
             await decide(store, id)
@@ -386,7 +384,7 @@ async def test_question_that_ended_without_an_answer_resumes_nothing(
     """The owner is told, the run is owed no more and stays paused, and its record is kept for thirty days."""
     agent = one_of(kind, notes, InMemorySaver())
     life = timedelta(seconds=1) if status == "expired" else timedelta(hours=1)
-    asked = await started(agent, approvals, kind, expires_in=life, on_expiry="raise")
+    asked = await started(agent, approvals, expires_in=life, on_expiry="raise")
 
     async def settled():
         return await store.settle(asked.interrupt_id, status, reason="not needed") == "settled"
@@ -435,37 +433,35 @@ async def test_tool_that_raised_after_its_approval_does_not_run_again_by_itself(
 ):
     """The worker leaves the run to an operator: `--list` and the card say why, and each `--again` runs it once."""
     agent = one_that_raises(kind, notes)
-    asked = await started(agent, approvals, "openai" if kind == "openai" else "graph")
-    await decide(store, asked.interrupt_id, RejectDecision())
+    asked = await decided(agent, approvals, store, RejectDecision())
     async with working(approvals, agent, retry_at_most=timedelta(milliseconds=100)):
         (line,) = await eventually_all_left(redis_url, 1)
         await settled_down(redis_url, store)
         assert notes.calls == ["delete_file report.txt"]
         assert "the run failed with RuntimeError when delete_file may have run" in line[3]
-        assert "RuntimeError when delete_file" in (await store.load(asked.interrupt_id)).stalled
+        assert "RuntimeError when delete_file" in (await store.load(asked)).stalled
 
-        assert await allow_again(redis_url, "assent", asked.interrupt_id)
+        assert await allow_again(redis_url, "assent", asked)
         await eventually(lambda: ran(notes, 2))
         await eventually_all_left(redis_url, 1)
         await settled_down(redis_url, store)
         assert len(notes.calls) == 2
 
         notes.inside = Notes().inside
-        assert await allow_again(redis_url, "assent", asked.interrupt_id)
-        await eventually(lambda: resumed(store, asked.interrupt_id))
-    assert notes.keys == 3 * [("delete_file report.txt", f"{asked.interrupt_id}:1")]
+        assert await allow_again(redis_url, "assent", asked)
+        await eventually(lambda: resumed(store, asked))
+    assert notes.keys == 3 * [("delete_file report.txt", f"{asked}:1")]
 
 
 async def test_a_run_that_was_set_aside_is_let_go_on_once(redis_url, approvals, store, notes, again):
     """Of two operators who see it, the second is told that nothing was done."""
     agent = one_that_raises("per_call", notes)
-    asked = await agent.start(GO, approvals=approvals, config=thread("t"))
-    await decide(store, asked.interrupt_id, RejectDecision())
+    asked = await decided(agent, approvals, store, RejectDecision())
     async with working(approvals, agent):
         (line,) = await eventually_all_left(redis_url, 1)
-    assert line[3].endswith(f"--again {asked.interrupt_id}")
-    assert await again(asked.interrupt_id) == (0, f"{asked.interrupt_id}: the run will go on")
-    code, said = await again(asked.interrupt_id)
+    assert line[3].endswith(f"--again {asked}")
+    assert await again(asked) == (0, f"{asked}: the run will go on")
+    code, said = await again(asked)
     assert (code, "is not set aside" in said) == (1, True)
 
 
@@ -588,8 +584,7 @@ async def test_worker_does_not_run_a_call_again_that_raised_however_the_graph_sh
     """An operator reads of every approved call that may have had its effect, and no worker runs one a second time."""
     ran = []
     agent = a_node(ran) if given is None else an_agent("office", failing(ran), *calls, **given)
-    asked = await agent.start(GO, approvals=approvals, config=thread("t"))
-    await decide(store, asked.interrupt_id)
+    await decided(agent, approvals, store)
     async with working(approvals, agent, retry_at_most=timedelta(milliseconds=100)):
         (line,) = await eventually_all_left(redis_url, 1)
         await settled_down(redis_url, store)
@@ -611,10 +606,9 @@ async def test_error_that_the_graph_passed_to_its_model_sets_nothing_aside(redis
 
     handled = ToolRetryMiddleware(max_retries=0, on_failure="continue")
     agent = an_agent("office", failing(ran), PAY, reviewed=["pay"], middleware=[handled, Away()])
-    asked = await agent.start(GO, approvals=approvals, config=thread("t"))
-    await decide(store, asked.interrupt_id)
+    asked = await decided(agent, approvals, store)
     async with working(approvals, agent, retry_at_most=timedelta(milliseconds=100)):
-        await eventually(lambda: resumed(store, asked.interrupt_id))
+        await eventually(lambda: resumed(store, asked))
 
     assert (ran, away) == (["pay"], [])
 
@@ -733,13 +727,12 @@ async def killed_after_the_run(redis_url, agent):
 
 async def test_model_hears_what_calls_gave_before_the_worker_died(redis_url, approvals, store, notes):
     """The next worker gives it what was noted, the word about an edit included, and runs neither call again."""
-    asked = await an_openai_agent(notes).start("go", approvals=approvals)
     edited = EditDecision(edited_action=EditedAction(name="send_email", args={"to": "cy"}))
-    await decide(store, asked.interrupt_id, edited)
+    asked = await decided(an_openai_agent(notes), approvals, store, edited)
     heir = an_openai_agent(notes)
     await killed_after_the_run(redis_url, an_openai_agent(notes))
     async with working(approvals, heir):
-        await next_question(store, after=[asked.interrupt_id])
+        await next_question(store, after=[asked])
 
     assert sorted(notes.calls) == ["delete_file report.txt", "send_email cy"]
     heard = {i["call_id"]: i["output"] for i in heir.agent.model.calls[0].input if "output" in i}
@@ -754,11 +747,10 @@ async def test_worker_asks_again_about_an_edit_that_does_not_fit_a_schema_that_w
     """People's form did not have the schema; the worker has it, runs nothing, and the second question says what was wrong."""
     agent = an_openai_agent(notes)
     agent.agent.tools[0].params_json_schema["properties"]["to"]["enum"] = [f"al{n:050}" for n in range(1000)]
-    asked = await agent.start("go", approvals=approvals)
     edited = EditDecision(edited_action=EditedAction(name="send_email", args={"to": "cy"}))
-    await decide(store, asked.interrupt_id, edited)
+    asked = await decided(agent, approvals, store, edited)
     async with working(approvals, agent):
-        second = await next_question(store, after=[asked.interrupt_id])
+        second = await next_question(store, after=[asked])
 
     why = "the edited `send_email` does not fit its tool: $.to: enum"
     assert (await store.load(second)).interrupt.context.again == why
@@ -767,15 +759,16 @@ async def test_worker_asks_again_about_an_edit_that_does_not_fit_a_schema_that_w
 
 async def test_approval_for_the_rest_of_a_run_holds_after_a_death(redis_url, approvals, store, notes):
     """The call that was decided does not run again, and the later one is not asked about."""
-    asked = await an_openai_agent(notes, allow_always=["send_email"]).start("go", approvals=approvals)
-    await decide(store, asked.interrupt_id, ApproveDecision(always=True))
+    asked = await decided(
+        an_openai_agent(notes, allow_always=["send_email"]), approvals, store, ApproveDecision(always=True)
+    )
     doomed, heir = (an_openai_agent(notes, allow_always=["send_email"]) for _ in range(2))
     await killed_after_the_run(redis_url, doomed)
     async with working(approvals, heir):
         over = await is_over(notes, store)
 
     assert over.result == "done"
-    assert await ids(store) == [asked.interrupt_id]
+    assert await ids(store) == [asked]
     # What nobody was asked about is not noted.
     assert sorted(notes.calls) == [*RAN, "send_email bo"]
 
@@ -792,11 +785,10 @@ async def test_hooks_of_an_agents_owner_are_called_too(approvals, store, notes):
             heard.append(f"{tool.name}: {result}")
 
     agent = an_openai_agent(notes, options={"hooks": Own()})
-    asked = await agent.start("go", approvals=approvals)
-    await decide(store, asked.interrupt_id, RejectDecision())
+    asked = await decided(agent, approvals, store, RejectDecision())
     heard.clear()
     async with working(approvals, agent):
-        await next_question(store, after=[asked.interrupt_id])
+        await next_question(store, after=[asked])
 
     assert "delete_file: deleted report.txt" in heard
     assert "start office" in heard
@@ -806,16 +798,15 @@ async def test_cut_off_shell_command_is_left_to_an_operator(redis_url, approvals
     """What a shell did is not noted anywhere, so it does not run twice by itself: somebody looks, and lets it run again."""
     ran = []
     agent = a_shell_agent(ran)
-    asked = await agent.start("go", approvals=approvals)
-    await decide(store, asked.interrupt_id)
+    asked = await decided(agent, approvals, store)
     doomed = a_shell_agent(ran)
     await killed_after_the_run(redis_url, doomed)
     async with working(approvals, agent):
         await eventually(lambda: said(caplog, "a worker died when shell may have run"))
         assert len(ran) == 1
         assert "--again" in (await listed(redis_url))[0][3]
-        assert await allow_again(redis_url, "assent", asked.interrupt_id)
-        await eventually(lambda: resumed(store, asked.interrupt_id))
+        assert await allow_again(redis_url, "assent", asked)
+        await eventually(lambda: resumed(store, asked))
 
     assert len(ran) == 2
     with pytest.raises(UnknownInterruptError, match="no such run"):

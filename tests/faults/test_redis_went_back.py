@@ -4,7 +4,6 @@ import asyncio
 import shutil
 
 import pytest
-from redis import Redis
 
 from agent_adapter import Context
 from agent_adapter.contract.interrupt import Continuation
@@ -13,6 +12,7 @@ from bot.app import running
 from playground.redis_server import RedisServer
 from tests.conftest import an_agent, settings_for, until
 from tests.support.builders import an_action, asking
+from tests.support.failover import copy
 from tests.support.faults import CHANNEL, eventually, nothing_owed, settled_card, take
 from tests.support.people import Someone, buttons, words
 from tests.support.proxy import proxied
@@ -291,10 +291,3 @@ async def test_a_failover_after_which_old_connections_only_go_silent_is_noticed(
 
 async def is_shown(store, interrupt_id):
     return (await store.admitted(interrupt_id)).is_shown
-
-
-def copy(url, to, names):
-    """Copy keys of one server to another."""
-    with Redis.from_url(url) as source, Redis.from_url(to) as target:
-        for name in source.scan_iter(names):
-            target.restore(name, max(0, source.pttl(name)), source.dump(name), replace=True)

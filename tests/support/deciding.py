@@ -101,6 +101,11 @@ async def record(
     return await store.update(state, partial(cast, given=casting))
 
 
+async def is_waited_for(store: ApprovalStore, interrupt_id: str) -> bool:
+    """Whether a decision would wake somebody."""
+    return any(name.startswith("w:") for name in await store._redis.hkeys(store.keys.req(interrupt_id)))
+
+
 async def extend(store: ApprovalStore, state: Approval, by: timedelta) -> str:
     """Give people more time, as somebody does who sees this record."""
     remark = Remark(kind="extend", places=(), by="U0ERIK", until=state.deadline + by)

@@ -8,6 +8,13 @@ from playground.redis_server import RedisServer
 from tests.support.proxy import Proxy
 
 
+def copy(url: str, to: str, names: str) -> None:
+    """Copy keys of one server to another."""
+    with Redis.from_url(url) as source, Redis.from_url(to) as target:
+        for name in source.scan_iter(names):
+            target.restore(name, max(0, source.pttl(name)), source.dump(name), replace=True)
+
+
 class Failover:
     """Two servers behind one address. The second one has what the first one had when it was last `replicated`."""
 
@@ -19,10 +26,9 @@ class Failover:
 
     def replicate(self) -> None:
         """Give the second server what the first one has now."""
-        with Redis.from_url(self.first.url) as source, Redis.from_url(self.second.url) as target:
-            target.flushall()
-            for name in source.scan_iter("*"):
-                target.restore(name, max(0, source.pttl(name)), source.dump(name), replace=True)
+        with Redis.from_url(self.second.url) as second:
+            second.flushall()
+        copy(self.first.url, self.second.url, "*")
 
     async def happen(self) -> None:
         """Make the second server the one that answers."""

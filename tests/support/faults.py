@@ -23,6 +23,7 @@ from bot.store.records import ApprovalStore
 from playground.client import Control, ControlError
 from playground.inputs import complete
 from tests.conftest import until
+from tests.support.builders import asking  # noqa: F401  # the benchmarks take it from here
 from tests.support.people import buttons
 
 CHANNEL = "C0APPROVALS"
@@ -150,15 +151,16 @@ async def eventually(probe: Callable[[], Awaitable[_T | None]], *, within: float
             await asyncio.sleep(0.02)
 
 
+async def is_accepted(slack: Control, card: Json, button: str = "approve:0") -> bool:
+    """Press, and say whether Slack shows that it worked."""
+    answer = await slack.click("U0DANA", CHANNEL, card["ts"], button)
+    return bool(answer["ack"]["ok"])
+
+
 async def pressed_until_accepted(slack: Control, card: Json, button: str = "approve:0") -> None:
     """Press as a person does: again, as long as Slack shows that it did not work. The card keeps its button meanwhile."""
-
-    async def is_accepted() -> bool:
-        answer = await slack.click("U0DANA", CHANNEL, card["ts"], button)
-        return bool(answer["ack"]["ok"])
-
     drawing = await slack.fault("chat.update", "error", error="internal_error", times=None)
-    await eventually(is_accepted)
+    await eventually(lambda: is_accepted(slack, card, button))
     await slack.remove_fault(drawing)
 
 

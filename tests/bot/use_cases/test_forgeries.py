@@ -19,6 +19,7 @@ from tests.bot.store.test_votes import DANA, ERIK, MIRA, directory, for_several,
 from tests.bot.use_cases.test_signing import TEAM, decisions, key, store
 from tests.conftest import until
 from tests.support.builders import an_action, an_interrupt
+from tests.support.faults import take
 from tests.support.receipts import bot_signing
 
 __all__ = ["decisions", "directory", "key", "store"]
@@ -314,7 +315,7 @@ async def test_a_forged_answer_does_not_end_the_wait_and_a_genuine_one_does(
     card = store.keys.card(state.id)
     text = dump_recorded(APPROVE, fingerprint=state.actions[0].fingerprint, decided_by=ERIK)
     waiting = asyncio.create_task(agent.wait(state.id))
-    reviewing = asyncio.create_task(reviewed(agent, state))
+    reviewing = asyncio.create_task(take(agent, state.interrupt))
     await until(lambda: len(agent._replies._waiting.get(state.id, ())) == 2)
     await redis.hset(card, mapping={"d:0": text, "t:0": "t", "at:0": "1", "status": "decided"})
     await redis.xadd(store.keys.replies(agent._records.process), {"id": state.id, "status": "decided"})
@@ -331,11 +332,6 @@ async def test_a_forged_answer_does_not_end_the_wait_and_a_genuine_one_does(
     for each in (waiting, reviewing):
         resume = await asyncio.wait_for(each, 60)
         assert (resume.decisions[0].type, resume.records[0].decided_by) == ("reject", MIRA)
-
-
-async def reviewed(agent, state):
-    async with agent.reviewing(state.interrupt) as resume:
-        return resume
 
 
 async def test_a_forged_answer_is_a_rejection_when_the_time_is_over(ask, agent, redis, store):
