@@ -17,19 +17,21 @@ from bot.domain import transitions
 from bot.domain.admission import Place
 from bot.domain.approval import CLAIMED, Approval, Assignment
 from bot.domain.codec import admission_fields, body_digest, read_state
-from bot.domain.ids import Remark
+from bot.domain.ids import MessageId, Remark, Shown
 from bot.domain.schedule import Extension
 from bot.domain.transitions import Cast, Change
 from bot.domain.votes import Ballot, Press
+from bot.store.ending import decided_by_silence
 from bot.store.records import ApprovalStore
 from bot.use_cases.decide import token_of
-from tests.support.builders import NOW, an_action, an_admission, an_interrupt
+from tests.support.builders import NOW, a_state, an_action, an_admission, an_interrupt
 from tests.support.cards import written
 from tests.support.deciding import FACTS
 from tests.support.properties import bounded
 
 PEOPLE = ("U0DANA", "U0ERIK", "U0MIRA")
 RUNS = count()
+HOUR = timedelta(hours=1)
 ADMISSION = an_admission(
     places=[Place(channel="C1", actions=(0, 1), assign=timedelta(minutes=5))],
     approvers=PEOPLE,
@@ -92,7 +94,7 @@ class InMemory:
     """A record without Redis."""
 
     def __init__(self, run: str = "r") -> None:
-        self.interrupt = an_interrupt(an_action("a"), an_action("b"), run=run, expires_in=timedelta(hours=1))
+        self.interrupt = an_interrupt(an_action("a"), an_action("b"), run=run, expires_in=HOUR)
         body = dump_interrupt(self.interrupt)
         self.at = unix_milliseconds(NOW)
         fields = {**admission_fields(ADMISSION), "asked": body_digest(body)}
@@ -178,6 +180,27 @@ def test_what_is_written_ends_when_the_last_action_is_decided():
 
     assert (one.ends, one.wakes, last.ends, last.wakes) == (False, True, True, True)
     assert one.until == record.state.deadline
+
+
+@pytest.mark.parametrize(
+    ("shown_after", "extended", "kind"),
+    [(6, 0, "approve"), (7, 0, "reject"), (66, 1, "approve"), (67, 1, "reject")],
+)
+def test_silence_approves_what_was_shown_for_nine_tenths_of_an_hour(shown_after, extended, kind):
+    """What was shown late has its time when people gave themselves another hour; the agent hears what was too short."""
+    card, up = MessageId(0), NOW + timedelta(minutes=shown_after)
+    state = a_state(
+        by_silence=True,
+        extension=Extension(by=HOUR),
+        extended=extended,
+        deadline=NOW + HOUR + extended * HOUR,
+        shown={card: Shown("C1", "1.2", "d")},
+        up={card: up},
+    )
+
+    decision = decided_by_silence(state, "")[0].decision
+    assert decision.type == kind
+    assert kind == "approve" or "the card was not shown long enough" in decision.message
 
 
 @bounded(40)
