@@ -75,15 +75,6 @@ async def test_a_strict_rule_past_which_calls_fall_is_warned_of(command, policy)
     )
 
 
-async def test_every_mistake_is_reported_with_exit_code_1(command, policy):
-    """Each in a line of its own, with the file and the line in it."""
-    policy.write_text(BROKEN)
-    code, output, errors = await command("policy", "check")
-
-    assert (code, output) == (1, "")
-    assert errors.splitlines() == [f"{policy}, {sentence}" for sentence in SAID]
-
-
 async def test_an_id_that_slack_does_not_know_is_reported_with_its_line(command, policy):
     """People, groups and channels, all in one run."""
     policy.write_text(SOUND.replace("U0DANA, S0OPS", "U0NOBODY, S0NONE").replace("C0APPROVALS", "C0NONE"))
@@ -247,10 +238,13 @@ def test_explaining_shows_what_each_key_does(key, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("arguments", "ends_with", "text", "said"),
     [
-        (BROKEN, SAID),
+        (("policy", "check"), 1, BROKEN, SAID),
+        ((), 2, BROKEN, SAID),
         (
+            (),
+            2,
             "default: {channel: C0APPROVALS, approvers: [U0NOBODY, U0LEFT]}",
             [
                 "line 1: Slack knows no U0NOBODY in this workspace: correct the id, or take it out",
@@ -259,15 +253,17 @@ def test_explaining_shows_what_each_key_does(key, tmp_path, monkeypatch):
             ],
         ),
     ],
-    ids=["mistakes", "nobody left"],
+    ids=["checked", "mistakes", "nobody left"],
 )
-async def test_a_broken_policy_never_starts_and_tells_every_mistake(command, policy, text, said):
-    """With the exit code of wrong settings."""
+async def test_a_broken_policy_never_starts_and_tells_every_mistake(
+    command, policy, arguments, ends_with, text, said
+):
+    """Each in a line of its own, with the file and the line in it. A bot ends with the exit code of wrong settings."""
     policy.write_text(text)
-    code, output, errors = await command()
+    code, output, errors = await command(*arguments)
 
     written = [line for line in errors.splitlines() if not line.startswith("{")]
-    assert (code, output) == (2, "")
+    assert (code, output) == (ends_with, "")
     assert written == [f"{policy}, {sentence}" for sentence in said]
 
 

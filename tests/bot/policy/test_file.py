@@ -285,21 +285,9 @@ def test_later_calls_are_approved_only_by_the_rule_that_says_so():
         ("match: {tool: ''}", "'' is not the name of a tool"),
         ("match: {tool: 'pay[0-9]'}", "'pay[0-9]' is not the name of a tool"),
         ("match: {agent: Billing}", "'Billing' is not the name of an agent: they have small letters, digits and hyphens"),
-    ],
-)  # fmt: skip
-def test_each_mistake_in_a_rule_is_reported_with_its_line_and_cure(rule: str, said: str):
-    """Also those that would only show when it matters."""
-    (line,) = [line for line in problems(rule_with(rule)) if said in line]
-
-    assert line.startswith("policy.yaml, line 5: ")
-
-
-@pytest.mark.parametrize(
-    ("rule", "said"),
-    [
         ("reminders: [soon]", "'soon' is not a valid duration: write 90s, 30m"),
         (f"reminders: [{', '.join(f'{n}m' for n in range(1, 12))}]", "reminders has more than 10 entries"),
-        ("reminders: [8h]", "'rule 1' reminds when its time is up: make the reminders earlier"),
+        ("{reminders: [8h], time_limit: 8h}", "'rule 1' reminds when its time is up: make the reminders earlier"),
         ("escalation: 1h", "escalation has keys and values (after, approvers, channel)"),
         ("escalation: {channel: C0LEADS}", "escalation has no after: add it, as in after: 1h"),
         ("escalation: {after: 1h}", "escalation names neither approvers nor channel"),
@@ -307,7 +295,7 @@ def test_each_mistake_in_a_rule_is_reported_with_its_line_and_cure(rule: str, sa
         ("escalation: {after: 1h, approvers: [channel]}", "'channel' is not another approver"),
         ("escalation: {after: 1h, channel: thread}", "'thread' is not another place to ask in"),
         ("escalation: {after: 1h, channel: C0APPROVALS}", "'rule 1' escalates to where it is asked first"),
-        ("escalation: {after: 8h, channel: C0LEADS}", "'rule 1' escalates when its time is up"),
+        ("{escalation: {after: 8h, channel: C0LEADS}, time_limit: 8h}", "'rule 1' escalates when its time is up"),
         ("quiet_hours: 22:00", "quiet_hours has keys and values (from, to, zone)"),
         ("quiet_hours: {from: 22:00, to: 07:00}", "quiet_hours has no zone: add it, as in zone: Europe/Berlin"),
         ("quiet_hours: {from: 22:00, to: 24:00, zone: UTC}", "'24:00' is not a time of day: write 22:00"),
@@ -321,12 +309,11 @@ def test_each_mistake_in_a_rule_is_reported_with_its_line_and_cure(rule: str, sa
         ("assign: often", "'often' is not a valid duration"),
     ],
 )  # fmt: skip
-def test_each_mistake_about_time_is_reported_with_its_line_and_cure(rule: str, said: str):
-    """With eight hours in the default."""
-    text = rule_with(rule).replace("rules:", "  time_limit: 8h\nrules:")
-    (line,) = [line for line in problems(text) if said in line]
+def test_each_mistake_in_a_rule_is_reported_with_its_line_and_cure(rule: str, said: str):
+    """Also those that would only show when it matters."""
+    (line,) = [line for line in problems(rule_with(rule)) if said in line]
 
-    assert line.startswith("policy.yaml, line 6: ")
+    assert line.startswith("policy.yaml, line 5: ")
 
 
 @pytest.mark.parametrize(
