@@ -76,13 +76,9 @@ INTEGRATIONS = {
     "openai_agents.stream": lambda client, given: _all(openai_agents.stream(None, "x", approvals=client, **given)),
     "functions.run": lambda client, given: functions.run(_gated, {"to": "al"}, approvals=client, **given),
     "xpert.run": lambda client, given: xpert.run({}, approvals=client, thread_id="1", send=print, **given),
-    "graph.start": lambda client, given: _graph().start({}, approvals=client, config=THREAD, **given),
+    "graph.start": lambda client, given: ResumableGraph(name="a", graph=None, version="1").start({}, approvals=client, config=THREAD, **given),
     "agent.start": lambda client, given: ResumableAgent(name="a", agent=None, version="1").start("x", approvals=client, **given),
 }  # fmt: skip
-
-
-def _graph():
-    return ResumableGraph(name="a", graph=None, version="1")
 
 
 @pytest.mark.parametrize("name", INTEGRATIONS)

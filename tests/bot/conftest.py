@@ -11,6 +11,7 @@ import pytest
 from aiohttp import ClientSession, ClientTimeout
 from redis.asyncio import Redis
 
+from agent_adapter.contract.keys import Keys
 from agent_adapter.redis.pool import freeze_meta
 from bot.slack.client import SlackClient
 from bot.slack.directory import Directory
@@ -22,6 +23,11 @@ from tests.support.commands import ROOT, run_bot
 @pytest.fixture
 async def store(redis: Redis) -> ApprovalStore:
     return ApprovalStore(redis, await freeze_meta(redis, "assent", begins=True), address="here")
+
+
+@pytest.fixture
+def keys(store: ApprovalStore) -> Keys:
+    return store.keys
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import asyncio
 
 import aiohttp
 import pytest
-from redis.asyncio import Redis
 
 from bot.cli.doctor import examine
 from bot.store.work import OFTEN
@@ -24,12 +23,6 @@ async def bot(start_bot):
     return await start_bot(sweep_seconds=0.1)
 
 
-async def damaged(redis: Redis, interrupt_id: str) -> None:
-    """Change a record by hand, which nobody should, and have its card drawn."""
-    await redis.hset(f"{{assent}}:card:{interrupt_id}", "mark:claimed:0", "nonsense")
-    await redis.zadd("{assent}:undrawn", {interrupt_id: 1})
-
-
 async def test_a_record_that_cannot_be_drawn_is_reported_and_drawn_once_it_is_corrected(
     bot, settings, client, redis, slack, store, watcher, caplog
 ):
@@ -37,7 +30,9 @@ async def test_a_record_that_cannot_be_drawn_is_reported_and_drawn_once_it_is_co
     broken = an_interrupt(run="broken")
     agent = asyncio.create_task(take(client, broken))
     card = await watcher.card(broken.id)
-    await damaged(redis, broken.id)
+    # Somebody changes the record by hand, which nobody should, and its card is drawn.
+    await redis.hset(f"{{assent}}:card:{broken.id}", "mark:claimed:0", "nonsense")
+    await redis.zadd("{assent}:undrawn", {broken.id: 1})
 
     [failing] = await eventually(store.failing)
     assert (failing.interrupt_id, failing.kind, failing.failures) == (broken.id, "undrawn", OFTEN)

@@ -92,13 +92,10 @@ def settings(rotating, playground):
     return settings_for(playground, rotating.url, redis_credentials=NAME)
 
 
-def an_agent_with_credentials(url: str) -> ApprovalClient:
-    return ApprovalClient.from_url(url, agent="billing", credentials=changing)
-
-
 async def test_a_password_that_changes_costs_nothing(rotating, settings, slack, watcher):
     """Every connection of bot and agent asks the provider again: no restart, no answer lost."""
-    async with running(settings) as bot, an_agent_with_credentials(rotating.url) as client:
+    agents = ApprovalClient.from_url(rotating.url, agent="billing", credentials=changing)
+    async with running(settings) as bot, agents as client:
         await until(lambda: bot.health.ready and bot.store.scripts.pipelined.is_open)
         for password in ("second", "third"):
             interrupt = an_interrupt(run=password)

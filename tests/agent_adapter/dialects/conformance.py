@@ -199,14 +199,6 @@ def _decisions(answers: list[Any]) -> dict[str, Any]:
     return {"decisions": answers}
 
 
-def _list(answers: list[Any]) -> list[Any]:
-    return answers
-
-
-def _without(answers: Mapping[str, Any], *kinds: str) -> dict[str, Any]:
-    return {kind: answer for kind, answer in answers.items() if kind not in kinds}
-
-
 LANGUAGES = (
     Language(
         name="`langchain`",
@@ -264,7 +256,7 @@ LANGUAGES = (
         pauses=lambda count: [human_interrupts(count)],
         answers=_HUMAN,
         silence=_HUMAN["reject"],
-        wrap=_list,
+        wrap=list,
     ),
     Language(
         name="`human_interrupt`, with `allow_ignore`",
@@ -279,7 +271,7 @@ LANGUAGES = (
         note="One request, of an older graph or of langchain-dev-utils: their edits differ, so there is no Edit until it says `allow_ignore`.",
         dialect="human_interrupt",
         pauses=dev_utils,
-        answers={**_without(_HUMAN, "edit"), "reject": _NO_AS_ANSWER},
+        answers={"approve": _HUMAN["approve"], "reject": _NO_AS_ANSWER, "respond": _HUMAN["respond"]},
         silence=_SILENCE_AS_ANSWER,
         effects=("reject_as_answer",),
     ),
@@ -299,7 +291,7 @@ LANGUAGES = (
         pauses=lambda count: [human_interrupts(count)],
         answers={**_HUMAN, "reject": _NO_AS_ANSWER},
         silence=_SILENCE_AS_ANSWER,
-        wrap=_list,
+        wrap=list,
         effects=("reject_as_answer",),
     ),
     Language(

@@ -355,17 +355,13 @@ async def test_a_wrong_argument_is_an_error_before_the_model_is_called(case):
 
     for attempt in (run, _streamed):
         with pytest.raises(InvalidRequestError, match=says_what):
-            await attempt(given["agent"], approvals=deciding(), **_but(given, "agent"))
+            await attempt(**given, approvals=deciding())
 
     assert agent.model.calls == ()
 
 
 async def _streamed(agent, input, **options):
     return [event async for event in stream(agent, input, **options)]
-
-
-def _but(given, *names):
-    return {name: value for name, value in given.items() if name not in names}
 
 
 async def test_a_client_that_is_not_connected_is_an_error_before_the_model_is_called(redis_url):
@@ -419,11 +415,6 @@ ANSWERS = {
 }
 
 
-def names_of(events):
-    """Give what happened to the run's items, in order."""
-    return [event.name for event in events if event.type == "run_item_stream_event"]
-
-
 async def test_a_stream_that_has_ended_has_the_result():
     """Calls, outputs and the last message came in one stream. The final output is what `run` would have returned, also after a pause; before the end, asking for it is an error."""
     desk = Desk()
@@ -432,7 +423,7 @@ async def test_a_stream_that_has_ended_has_the_result():
 
     with pytest.raises(AgentAdapterError, match="has not finished: iterate over its events"):
         _ = streamed.result
-    names = names_of([event async for event in streamed])
+    names = [event.name async for event in streamed if event.type == "run_item_stream_event"]
 
     assert [names.count(name) for name in ("tool_called", "tool_output")] == [4, 4]
     assert names[-1] == "message_output_created"

@@ -85,11 +85,14 @@ def table() -> dict[str, dict[str, str]]:
     return {person: dict(zip(head.split(), signs, strict=True)) for person, *signs in rows}
 
 
-def sentence_of(sign: str, rule: str, decision: str) -> str:
+def sentence_of(sign: str, rule: str, decision: str) -> str | None:
     if sign == "n":
         return f"Only {APPROVERS.get(rule, '<!subteam^S0OPS>')} can decide this."
     if sign == "p":
-        return f"You cannot {'answer' if decision == 'respond' else decision} here, only {OFFERED[rule]}."
+        offered = OFFERED.get(rule)
+        return (
+            offered and f"You cannot {'answer' if decision == 'respond' else decision} here, only {offered}."
+        )
     return SIGNS[sign]
 
 
@@ -132,12 +135,8 @@ async def signs_for(directory: Directory, terms: Terms, person: str, rule: str) 
             found += "u"
             continue
         assert verdict.allowed == (verdict.sentence == "")
-        found += next(s for s in "+gobdsnp" if verdict.sentence == _expected(s, rule, decision))
+        found += next(s for s in "+gobdsnp" if verdict.sentence == sentence_of(s, rule, decision))
     return found
-
-
-def _expected(sign: str, rule: str, decision: str) -> str | None:
-    return None if sign == "p" and rule not in OFFERED else sentence_of(sign, rule, decision)
 
 
 @pytest.mark.parametrize("method", ["usergroups.users.list", "conversations.members"])

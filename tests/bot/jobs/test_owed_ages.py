@@ -9,11 +9,6 @@ AT = 1_000_000
 
 
 @pytest.fixture
-def keys(store):
-    return store.keys
-
-
-@pytest.fixture
 def later(monkeypatch):
     """Let the clock of this process go on: `later(seconds)`."""
     at = 100.0

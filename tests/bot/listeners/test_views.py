@@ -25,10 +25,6 @@ __all__ = ["directory"]
 MALLORY = "U0MALLORY"
 
 
-def edit(to: str):
-    return edited("pay", to=to, amount=0)
-
-
 @pytest.fixture
 def other_bot(store):
     """Another process beside the same Redis, which the first one does not hear."""
@@ -105,7 +101,8 @@ async def test_nobody_agrees_with_a_change_that_is_gone_or_that_they_were_not_sh
 ):
     """Mira takes her change back while Erik looks at it; or it is so long that it has to be read page by page."""
     state = await asked(client, store, quorum=3)
-    await press(store, state, MIRA, edit("bo" if why == "gone" else "x\n" * 9_000))
+    change = edited("pay", to="bo" if why == "gone" else "x\n" * 9_000, amount=0)
+    await press(store, state, MIRA, change)
     view = render_agree_view(await newest(store, state), 0)
     if why == "gone":
         await press(store, state, MIRA, ApproveDecision())

@@ -409,13 +409,9 @@ def test_every_message_of_a_card_has_room_for_a_proposal(count, size, quorum, ri
         assert len(part.blocks) <= MOST_BLOCKS
 
 
-def _before_the_decisions(state):
-    """The same with what people have voted for, and nothing decided."""
-    return replace(state, status="pending", recorded=(None,) * len(state.recorded))
-
-
 def _assert_views(state):
-    before = _before_the_decisions(state)
+    # With what people have voted for, and nothing decided.
+    before = replace(state, status="pending", recorded=(None,) * len(state.recorded))
     assert_slack_takes_card(render_card(before))
     for index in {0, len(state.actions) - 1}:
         pages = min(len(pages_of(state.actions[index])), 3)

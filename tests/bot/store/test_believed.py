@@ -56,10 +56,6 @@ def a_text(state, by, decision=APPROVE):
     return dump_recorded(decision, fingerprint=state.actions[0].fingerprint, decided_by=by)
 
 
-def said_on_card(state):
-    return str([(part.text, part.blocks) for part in render_card(state)])
-
-
 async def test_signed_decisions_and_votes_are_believed(client, store, decide):
     state = await asked(client, store, quorum=2, approvers=(DANA, ERIK, MIRA))
     await decide(state, ERIK)
@@ -79,7 +75,7 @@ async def test_a_decision_that_is_not_signed_is_drawn_as_such(client, store, cha
     assert state.recorded == (None,)
     assert state.running([0]) == ()
     assert not state.is_open_at(0)
-    card = said_on_card(state)
+    card = str([(part.text, part.blocks) for part in render_card(state)])
     assert on_action.NOT_SIGNED in card
     assert "Approved" not in card
 

@@ -20,11 +20,6 @@ from tests.support.workers import decide
 DONE = '1 {"status":"done"}'
 
 
-@pytest.fixture
-def keys(store: ApprovalStore) -> Keys:
-    return store.keys
-
-
 async def note(
     redis: Redis, keys: Keys, event: str, about: str, *, agent: str = "billing", **said: str
 ) -> None:

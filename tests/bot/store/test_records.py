@@ -18,16 +18,12 @@ from bot.domain.approval import Approval
 from bot.domain.ids import REMARKS_FROM, MessageId, Shown
 from bot.domain.transitions import Change
 from bot.store.records import ApprovalStore
+from bot.store.work import Work
 from tests.support.builders import an_action, an_admission, an_interrupt, edited
 from tests.support.deciding import admit, has_read, record, shows, start_retention
 
 CARD = MessageId(0)
 DAY = 86_400_000
-
-
-@pytest.fixture
-def keys(store: ApprovalStore) -> Keys:
-    return store.keys
 
 
 async def publish(
@@ -366,13 +362,19 @@ async def test_work_that_comes_in_during_a_claim_stays_due(client, store, keys, 
     assert found.interrupt_id == state.id
 
 
-async def test_what_fails_is_tried_again_after_twice_as_long_and_a_minute_at_most(client, store, redis, keys):
+async def taken(store: ApprovalStore, interrupt_id: str) -> Work:
+    """Take the drawing of a card as a bot does, as soon as it is due."""
+    await store._redis.zadd(store.keys.undrawn, {interrupt_id: 1})
+    (work,) = await store.lease_work("undrawn", limit=1, lease=60_000)
+    return work
+
+
+async def test_what_fails_is_tried_again_after_twice_as_long_and_a_minute_at_most(client, store):
     """And what is given back, when it says."""
     state = await admitted(client, store)
 
     async def pause(*, fails: bool) -> int:
-        await redis.zadd(keys.undrawn, {state.id: 1})
-        (work,) = await store.lease_work("undrawn", limit=1, lease=60_000)
+        work = await taken(store, state.id)
         if fails:
             await store.fail_work(work, reason="broken", first_pause=30_000)
         else:
@@ -392,7 +394,10 @@ async def test_work_that_keeps_failing_is_listed_and_tried_again_every_minute(cl
     """Once it is done, nothing says that it ever failed. What no bot wrote there is left out."""
     state = await admitted(client, store)
     await redis.hset(keys.failing, mapping={"undrawn:other": "nonsense", "what:ever": "5 1 broken"})
-    failures = [await fail(store, redis, state.id) for _ in range(20)]
+    failures = [
+        await store.fail_work(await taken(store, state.id), reason="broken", first_pause=1_000)
+        for _ in range(20)
+    ]
     [failing] = await store.failing()
     due = (await store.first_due("undrawn", limit=1))[state.id] - await store._now()
     assert failures == [*range(1, 21)]
@@ -401,16 +406,8 @@ async def test_work_that_keeps_failing_is_listed_and_tried_again_every_minute(cl
     )  # fmt: skip
     assert round(due, -4) == 60_000
 
-    await redis.zadd(keys.undrawn, {state.id: 1})
-    (work,) = await store.lease_work("undrawn", limit=1, lease=60_000)
-    assert await store.finish_work(work)
+    assert await store.finish_work(await taken(store, state.id))
     assert await store.failing() == []
-
-
-async def fail(store: ApprovalStore, redis: Redis, interrupt_id: str) -> int:
-    await redis.zadd(store.keys.undrawn, {interrupt_id: 1})
-    (work,) = await store.lease_work("undrawn", limit=1, lease=60_000)
-    return await store.fail_work(work, reason="broken", first_pause=1_000)
 
 
 # --- Telling ----------------------------------------------------------------------------------------------------

@@ -64,9 +64,7 @@ async def asked(
 
 
 async def newest(store: ApprovalStore, state: Approval) -> Approval:
-    found = await store.load(state.id)
-    assert found is not None
-    return found
+    return await store.load(state.id)
 
 
 async def press(
