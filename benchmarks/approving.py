@@ -16,8 +16,8 @@ from bot.store.audit import AuditStore
 from bot.store.records import ApprovalStore
 from playground.client import Control
 from tests.faults.flow import PEOPLE, Flow
-from tests.support.builders import an_action
-from tests.support.faults import Watcher, asking
+from tests.support.builders import an_action, asking
+from tests.support.faults import Watcher
 from tests.support.people import buttons
 
 ACTIONS = 1

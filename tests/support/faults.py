@@ -23,7 +23,6 @@ from bot.store.records import ApprovalStore
 from playground.client import Control, ControlError
 from playground.inputs import complete
 from tests.conftest import until
-from tests.support.builders import asking  # noqa: F401  # the benchmarks take it from here
 from tests.support.people import buttons
 
 CHANNEL = "C0APPROVALS"
