@@ -1,6 +1,7 @@
 """The scripts, called for one record, and the change that one of them writes."""
 
 import asyncio
+import secrets
 import time
 from collections.abc import Awaitable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -194,6 +195,7 @@ class Connected:
         scripts = self.durable if is_told else self.scripts
         given: dict[str, Value] = {
             "seen": version,
+            "version": secrets.token_hex(8),
             "till": unix_milliseconds(change.until) if change.until else None,
             "drawn": int(change.is_drawn),
             "looked": unix_milliseconds(change.due) if isinstance(change.due, datetime) else change.due,

@@ -40,11 +40,6 @@ local function text(number)
   return string.format('%.0f', number)
 end
 
--- Name what a card has seen: its version before, and these words at this time. After a failover, two histories have two names.
-local function next_version(before, at, words)
-  return string.sub(redis.sha1hex(table.concat({ before, text(at), unpack(words) }, ' ')), 1, 16)
-end
-
 -- Give since when this server answers, as bots have noted in `server`. What another one accepted last may be lost. One that
 -- they have not met yet answers since now; 0 where none was replaced, or it does not say which one it is.
 local function answers_since(prefix, at)

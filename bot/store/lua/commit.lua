@@ -3,6 +3,7 @@
 -- KEYS  req, card, undrawn, due, unresumed, standing, audit
 -- ARGV  id, prefix
 --       seen      the version of the card as it was read, or '*' for a change that is only entries: no record has to be there
+--       version   its version from now on, a name that nothing else has: after a failover, two histories have two names
 --       till      when it is too late, in milliseconds, or '' for never
 --       drawn     1 to have the card drawn, else 0
 --       looked    when something is due, in milliseconds; 'now' computes it again; ''
@@ -20,8 +21,8 @@
 -- A value is '= text', or '@n text' for the time, n milliseconds later, before a text. '+' before it adds a line.
 
 local req, card, undrawn, due, unresumed, standing, audit = unpack(KEYS)
-local id, prefix, seen, till, drawn, looked, wakes, runs, circles, deadline, kept = unpack(ARGV)
-local FIRST_LIST, FIRST_ENTRY, ANYTHING = 12, 7, '*'
+local id, prefix, seen, version, till, drawn, looked, wakes, runs, circles, deadline, kept = unpack(ARGV)
+local FIRST_LIST, FIRST_ENTRY, ANYTHING = 13, 7, '*'
 
 local at = now()
 local lists, i = {}, FIRST_LIST
@@ -33,7 +34,12 @@ local judged, fields, gone, mine, begun, ended = unpack(lists)
 
 local is_late = till ~= '' and at >= tonumber(till)
 local is_noted = seen == ANYTHING
-local is_same = is_noted or redis.call('EXISTS', req) == 1 and (redis.call('HGET', card, 'version') or '') == seen
+local known = redis.call('HGET', card, 'version') or ''
+if known == version then
+  -- It is sent again, because its answer was lost.
+  return
+end
+local is_same = is_noted or redis.call('EXISTS', req) == 1 and known == seen
 for j = 1, #judged, 2 do
   local field, said = judged[j], judged[j + 1]
   is_same = is_same and redis.call('HEXISTS', req, field) == (said == '' and 0 or 1)
@@ -106,7 +112,7 @@ if #gone > 0 then
   redis.call('HDEL', card, unpack(gone))
 end
 if not is_noted then
-  redis.call('HSET', card, 'version', next_version(seen, at, ARGV), unpack(fields))
+  redis.call('HSET', card, 'version', version, unpack(fields))
 end
 -- Last, because the server writes first to the client that it woke last. So the answer leaves before a bot is woken to draw.
 if wakes ~= '' then

@@ -16,7 +16,7 @@ from agent_adapter.errors import InvalidRequestError, UnreadableRecordError
 from bot.domain.admission import Place, Terms
 from bot.domain.approval import Approval
 from bot.domain.ids import REMARKS_FROM, MessageId, Shown
-from bot.domain.transitions import Change
+from bot.domain.transitions import Change, Entry
 from bot.store.records import ApprovalStore
 from bot.store.work import Work
 from tests.support.builders import an_action, an_admission, an_interrupt, edited
@@ -66,6 +66,21 @@ async def test_an_ended_record_takes_no_decision(client, store, status):
 
     both = {0: ApproveDecision(), 1: ApproveDecision()}
     assert await record(store, state.id, both, token="click") == {0: "repeat", 1: "closed"}
+
+
+async def test_a_change_whose_answer_was_lost_is_sent_again_and_stored_once(client, store, redis, keys):
+    """Whoever sends it hears that it is stored, and not that somebody else has changed the record."""
+    state = await admitted(client, store)
+    once = store.durable
+
+    async def twice(*given, **named):
+        await once(*given, **named)
+        return await once(*given, **named)
+
+    store.durable = twice
+    ending = Change({"status": "decided"}, entries=[Entry("decided", {"by": "U0ERIK"})])
+    assert await store.commit(state, ending) is None
+    assert [each[1]["event"] for each in await redis.xrange(keys.audit)].count("decided") == 1
 
 
 # --- Bodies -----------------------------------------------------------------------------------------------------
