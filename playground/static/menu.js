@@ -39,9 +39,9 @@ export function overflow(block, element, surface) {
 
   function open(place) {
     list.hidden = false;
-    // Towards the side with more room, and up where the list of messages ends.
+    // Towards the side with more room, and up where it would be cut off.
     list.classList.toggle("to-the-right", whole.getBoundingClientRect().left < window.innerWidth / 2);
-    const around = whole.closest("[data-testid=timeline]") ?? document.documentElement;
+    const around = whole.closest(".scroller") ?? document.documentElement;
     list.classList.remove("up");
     list.classList.toggle("up", list.getBoundingClientRect().bottom > around.getBoundingClientRect().bottom);
     opener.setAttribute("aria-expanded", "true");
