@@ -138,7 +138,7 @@ function showPlace(place, shown) {
   $("#channel-meta").textContent = isHome ? `What the app shows to ${personName(me)} alone` : about(place);
   $("[data-testid=home]").hidden = !isHome;
   $("#empty").hidden = isHome || shown.length > 0;
-  showGuide(shown);
+  showGuide();
   composer.show(isHome ? "" : place.is_im ? name : `#${name}`, me);
   document.title = `${name} · Assent playground`;
 }
@@ -151,14 +151,14 @@ function showLines(lines) {
 }
 
 /** The guide closes with the first decision. Once every card is decided, it says what to do next. */
-function showGuide(shown) {
-  const waiting = shown.filter(isOpen).length;
+function showGuide() {
+  const cards = messages.filter((each) => each.user === APP && each.blocks?.length && !(each.thread_ts ?? each.ephemeral_for));
+  const open = cards.filter(isOpen);
+  const waiting = open.filter((each) => each.channel === here).length;
   $("#waiting-count").textContent = `${waiting} cards wait here.`;
   $("#waiting").hidden = waiting < 2;
-  const cards = messages.filter((each) => each.user === APP && each.blocks?.length && !(each.thread_ts ?? each.ephemeral_for));
-  const open = cards.filter(isOpen).length;
-  const isOver = cards.length > 0 && !open;
-  if (open < cards.length && !isUnderWay) [isUnderWay, $("#guide").open] = [true, false];
+  const isOver = cards.length > 0 && !open.length;
+  if (open.length < cards.length && !isUnderWay) [isUnderWay, $("#guide").open] = [true, false];
   const begin = (waiting && !isUnderWay && getWorkspace().hint) || "How to decide";
   $("#guide > summary").textContent = isOver ? "What next" : begin;
   $("#next").hidden = !isOver;
