@@ -106,8 +106,7 @@ function replaceKeepingFocus(old, fresh) {
 const NAMES = ["data-action-id", "data-hook", "data-channel", "data-thread"];
 
 /** Say where the focus is, in words that survive a redrawing: in which row, and on which control of it. */
-export function focusKey() {
-  const active = document.activeElement;
+export function focusKey(active = document.activeElement) {
   const owner = active.closest("[data-key]");
   // What stands in a menu is gone when the menu is drawn anew.
   const control = active.closest(".menu")?.firstElementChild ?? active.closest(NAMES.map((name) => `[${name}]`).join());
@@ -119,12 +118,16 @@ export function focusKey() {
  *
  * A control that does something else now, or says something else, counts as gone: whoever presses it has to meet it anew.
  */
-export function restoreFocus({ owner, control }) {
+export function restoreFocus(key) {
+  const { row, same } = find(key);
+  if (row) (same ?? firstStop(row)).focus({ preventScroll: true });
+}
+
+/** Find by its key the row that is there now, and in it the control that still means the same. */
+export function find({ owner, control }) {
   const row = document.querySelector(`[data-key="${CSS.escape(owner)}"]`);
-  if (!row) return;
-  const named = control ? row.querySelectorAll(`[${control.name}="${CSS.escape(control.value)}"]`) : [];
-  const same = [...named].find((found) => JSON.stringify(meaning(found)) === JSON.stringify(control));
-  (same ?? firstStop(row)).focus({ preventScroll: true });
+  const named = (control && row?.querySelectorAll(`[${control.name}="${CSS.escape(control.value)}"]`)) ?? [];
+  return { row, same: [...named].find((found) => JSON.stringify(meaning(found)) === JSON.stringify(control)) };
 }
 
 function meaning(control) {

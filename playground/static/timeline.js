@@ -2,12 +2,14 @@
 
 import { api } from "./api.js";
 import { renderBlocks } from "./blocks.js";
-import { announce, el, icon, reconcile } from "./dom.js";
+import { announce, el, find, focusKey, icon, reconcile } from "./dom.js";
 import { avatar, flags, isApp, person, personName } from "./directory.js";
 import { createPresses } from "./presses.js";
 import { clock, day, fullTime, mrkdwn, plain } from "./text.js";
 
 const NEAR_END = 120;
+/** For so many milliseconds after a press, another may follow at the same place. */
+const HOLD = 1000;
 
 /** Message timestamps are seconds since 1970, as text. */
 const momentOf = (ts) => new Date(Number(ts) * 1000);
@@ -33,6 +35,8 @@ export function createTimeline({ reader, onAnswer, onReply, onInspect }) {
   let known = new Set();
   let unseen;
   let settled = false;
+  /** The button that a pointer was on last. */
+  let held = { at: -Infinity };
 
   /** Show a place's messages. `place` changes when another reader or channel is shown, `context` when names do. */
   function show(nextPlace, nextMessages, nextContext) {
@@ -50,17 +54,35 @@ export function createTimeline({ reader, onAnswer, onReply, onInspect }) {
     else if (fresh.length) reveal(fresh, atEnd);
   }
 
-  /** Show what is new: at once where the person wrote it, is answered by it, or reads the end; else on request. */
+  /** Show what is new: at once where the person wrote it, is answered by it, or reads the end; else, and at a button, on request. */
   function reveal(fresh, atEnd) {
     const mine = fresh.find((message) => message.ephemeral_for || message.user === reader());
-    if (mine) row(mine)?.scrollIntoView({ block: "nearest" });
+    if (isHeld()) unseen ??= distanceToEnd() < 1 ? undefined : fresh[0];
+    else if (mine) row(mine)?.scrollIntoView({ block: "nearest" });
     else if (!atEnd) unseen ??= fresh[0];
     else if (fresh.some(isAtEnd)) scrollToStartOf(fresh.find(isAtEnd));
     if (distanceToEnd() >= NEAR_END && fresh.length > 1) unseen ??= fresh.at(-1);
     newer.hidden = !unseen;
   }
 
-  const draw = () => reconcile(list, rows());
+  const hold = (button) => button && (held = { at: performance.now(), ...focusKey(button) });
+
+  /** Whether a pointer is on a button, or was just now: no other button may come to stand there. */
+  function isHeld() {
+    hold(list.querySelector("button:hover"));
+    return performance.now() - held.at < HOLD;
+  }
+
+  /** Draw. The button at a pointer stays in place, or the end of its row once it is gone; else the end, where it is in view. */
+  function draw() {
+    const end = distanceToEnd() < NEAR_END ? list : undefined;
+    const kept = isHeld() ? () => find(held) : () => ({ row: end });
+    const before = spots(kept());
+    reconcile(list, rows());
+    scroller.scrollTop += spots(kept()).map((at, index) => at - before[index]).find(Number.isFinite) ?? 0;
+  }
+
+  const spots = ({ row: around, same }) => [same?.getBoundingClientRect().top, around?.getBoundingClientRect().bottom];
 
   const isReply = ({ ts, thread_ts: parent }) =>
     parent && parent !== ts && messages.some((message) => message.ts === parent);
@@ -227,12 +249,13 @@ export function createTimeline({ reader, onAnswer, onReply, onInspect }) {
     (row(message)?.querySelector("article") ?? list).focus({ preventScroll: true });
   }
 
+  list.addEventListener("pointerdown", ({ target }) => hold(target.closest("button")));
   newer.addEventListener("click", () => goTo(unseen));
   scroller.addEventListener("scroll", () => {
     if (distanceToEnd() < NEAR_END) [unseen, newer.hidden] = [undefined, true];
   });
 
-  const showNewestOpen = () => goTo(messages.findLast(isOpen));
+  const showNewestOpen = () => goTo(messages.findLast((each) => isOpen(each) && !isReply(each)));
 
   return { show, showNewestOpen };
 }
