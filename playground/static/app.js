@@ -30,6 +30,8 @@ let messages;
 /** Channel -> the timestamp of the last message that was looked at. */
 let lastRead;
 let opener;
+/** The open cards of this channel. */
+let waiting = [];
 /** Whether a card here was seen to be decided. */
 let isUnderWay = false;
 
@@ -152,17 +154,20 @@ function showLines(lines) {
 
 /** The guide closes with the first decision. Once every card is decided, it says what to do next. */
 function showGuide() {
-  const cards = messages.filter((each) => each.user === APP && each.blocks?.length && !(each.thread_ts ?? each.ephemeral_for));
+  const cards = messages.filter((each) => each.user === APP && each.blocks?.length && !each.ephemeral_for && !isPart(each));
   const open = cards.filter(isOpen);
-  const waiting = open.filter((each) => each.channel === here).length;
-  $("#waiting-count").textContent = `${waiting} cards wait here.`;
-  $("#waiting").hidden = waiting < 2;
+  waiting = open.filter((each) => each.channel === here);
+  $("#waiting-count").textContent = `${waiting.length} cards wait here.`;
+  $("#waiting").hidden = waiting.length < 2;
   const isOver = cards.length > 0 && !open.length;
   if (open.length < cards.length && !isUnderWay) [isUnderWay, $("#guide").open] = [true, false];
-  const begin = (waiting && !isUnderWay && getWorkspace().hint) || "How to decide";
+  const begin = (waiting.length && !isUnderWay && getWorkspace().hint) || "How to decide";
   $("#guide > summary").textContent = isOver ? "What next" : begin;
   $("#next").hidden = !isOver;
 }
+
+/** What stands in the thread of a card. A card may itself stand in somebody's thread. */
+const isPart = ({ thread_ts: parent }) => messages.some((each) => each.ts === parent && each.user === APP);
 
 function about(place) {
   const members = place.members.filter((id) => id !== APP);
@@ -223,7 +228,7 @@ $("#faults-clear").addEventListener("click", () => {
   $("#inspector-toggle").focus();
   api.clearFaults().catch((error) => complain(error.message));
 });
-$("#waiting-newest").addEventListener("click", timeline.showNewestOpen);
+$("#waiting-newest").addEventListener("click", () => timeline.goTo(waiting.at(-1)));
 $("#connect-settings").textContent = [
   `SLACK_API_URL=${location.origin}/api/`,
   "SLACK_BOT_TOKEN=xoxb-playground",

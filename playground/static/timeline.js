@@ -57,7 +57,7 @@ export function createTimeline({ reader, onAnswer, onReply, onInspect }) {
   /** Show what is new: at once where the person wrote it, is answered by it, or reads the end; else, and at a button, on request. */
   function reveal(fresh, atEnd) {
     const mine = fresh.find((message) => message.ephemeral_for || message.user === reader());
-    if (isHeld()) unseen ??= distanceToEnd() < 1 ? undefined : fresh[0];
+    if (isHeld()) unseen ??= isAllShown() ? undefined : fresh[0];
     else if (mine) row(mine)?.scrollIntoView({ block: "nearest" });
     else if (!atEnd) unseen ??= fresh[0];
     else if (fresh.some(isAtEnd)) scrollToStartOf(fresh.find(isAtEnd));
@@ -226,6 +226,8 @@ export function createTimeline({ reader, onAnswer, onReply, onInspect }) {
 
   const row = (message) => list.querySelector(`[data-key="${CSS.escape(keyOf(message))}"]`);
   const distanceToEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
+  /** The browser rounds two of the three. */
+  const isAllShown = () => distanceToEnd() < 2;
 
   /** A reply to an older card stands above what somebody reads at the end. */
   const isAtEnd = (message) => !isReply(message) || message.thread_ts === messages.findLast((each) => !isReply(each))?.ts;
@@ -252,12 +254,10 @@ export function createTimeline({ reader, onAnswer, onReply, onInspect }) {
   list.addEventListener("pointerdown", ({ target }) => hold(target.closest("button")));
   newer.addEventListener("click", () => goTo(unseen));
   scroller.addEventListener("scroll", () => {
-    if (distanceToEnd() < NEAR_END) [unseen, newer.hidden] = [undefined, true];
+    if (isAllShown()) [unseen, newer.hidden] = [undefined, true];
   });
 
-  const showNewestOpen = () => goTo(messages.findLast((each) => isOpen(each) && !isReply(each)));
-
-  return { show, showNewestOpen };
+  return { show, goTo };
 }
 
 /** Whether a message waits for somebody: it has a button to press first, or one that answers. */
