@@ -26,22 +26,8 @@ async def screen(request, playground, slack):
         yield screen
 
 
-async def test_no_button_comes_under_a_pointer(screen, slack):
-    """Who is about to reject approves nothing that comes meanwhile. A sign says that it came, and its reply is no card."""
-    reject = screen.card("Card 7").get_by_role("button", name="Reject")
-    await reject.hover()
-    place = pytest.approx(await reject.bounding_box(), abs=1)
-    posted = await slack.chat_postMessage(**card("Card 8"))
-    await slack.chat_postMessage(thread_ts=posted["ts"], **card("Part"))
-    await expect(screen.card("Part")).to_be_attached()
-    assert await reject.bounding_box() == place
-    await expect(screen.page.locator("#waiting")).to_contain_text("9 cards wait here")
-    await screen.page.get_by_role("button", name="New messages").click()
-    await expect(screen.card("Card 8")).to_be_in_viewport(ratio=1)
-
-
-async def test_a_card_that_grows_keeps_its_buttons_in_place_and_a_menu_opens_in_sight(screen, slack):
-    """At the end, with a pointer on one of its buttons and without."""
+async def test_what_changes_and_comes_moves_no_button_under_a_pointer(screen, slack):
+    """A card grows at the end, then another comes: a sign says so, and its reply is no card. All of a menu is in sight."""
     newest = screen.card("Card 7")
     ts, reject = await newest.get_attribute("data-ts"), newest.get_by_role("button", name="Reject")
     place = pytest.approx(await reject.bounding_box(), abs=1)
@@ -50,6 +36,14 @@ async def test_a_card_that_grows_keeps_its_buttons_in_place_and_a_menu_opens_in_
         await expect(newest).to_contain_text(f", {lines}")
         assert await reject.bounding_box() == place
         await reject.hover()
+
+    posted = await slack.chat_postMessage(**card("Card 8"))
+    await slack.chat_postMessage(thread_ts=posted["ts"], **card("Part"))
+    await expect(screen.card("Part")).to_be_attached()
+    assert await reject.bounding_box() == place
+    await expect(screen.page.locator("#waiting")).to_contain_text("9 cards wait here")
+    await screen.page.get_by_role("button", name="New messages").click()
+    await expect(screen.card("Card 8")).to_be_in_viewport(ratio=1)
     more = screen.card("Card 5").get_by_role("button", name="More actions")
     await more.evaluate("(button) => { button.style.scrollMargin = '3rem'; button.scrollIntoView(false); }")
     await more.click()
