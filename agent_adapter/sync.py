@@ -131,6 +131,9 @@ class SyncApprovalClient:
         future = asyncio.run_coroutine_threadsafe(work, background.loop)
         self._calls.add(future)
         future.add_done_callback(self._calls.discard)
+        if self._background is not background:
+            # The client was left meanwhile, and whoever left it has not seen this call.
+            future.cancel()
         try:
             return future.result()
         except BaseException:
