@@ -251,6 +251,7 @@ def test_lines_of_a_dotenv_file_that_cannot_be_read_are_named_and_never_shown(mo
     """Nor does the library beneath say it in its own words."""
     (tmp_path / ".env").write_text("ASSENT_CHANNEL=C0FILE\nSLACK_BOT_TOKEN: s3cret\nREDIS_URL='s3cret\n")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ASSENT_REQUIRE_LANES", raising=False)
 
     assert unknown_variables() == []
     with pytest.raises(SettingsError, match=r"^\.env cannot be read at line 2, 3: write NAME") as refused:
