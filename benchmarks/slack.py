@@ -119,10 +119,15 @@ class Slack:
                     PRESSES.note(said["blocks"])
                 answer |= {"ts": TS}
             case "conversations.history":
-                # The bot looks whether its cards are still there, and would draw anew what it misses.
+                # The bot looks whether its cards are still there, and would draw anew what it misses: also each of the
+                # thousands that are noted in Redis as shown, and that nobody has posted here.
                 found = self._metadata.get(request.query["channel"])
                 message = {"ts": TS, "bot_id": "B0PLAY", "metadata": found}
-                answer |= {"messages": [message] if found else []}
+                answer = (
+                    {"ok": True, "messages": [message]}
+                    if found
+                    else {"ok": False, "error": "channel_not_found"}
+                )
             case method:
                 answer |= {"ts": TS, "channel": method}
         return web.json_response(answer)
