@@ -85,8 +85,8 @@ as_proposed = "This is the call as {} proposes to run it.".format
 
 ALL_DECIDED = "All of these are decided by now."
 NOTHING_TO_APPROVE = "Nothing can be approved here."
-DECIDED_MEANWHILE = "decided meanwhile"
-NOT_TO_BE_APPROVED = "cannot be approved"
+DECIDED_ALREADY = "decided already"
+NOT_TO_BE_APPROVED = "has no Approve button"
 OF_HIGH_RISK = "high risk"
 WITH_PROPOSAL = "somebody proposes a change"
 NOT_SHOWN_TO_THE_END = "you were not shown all of it"

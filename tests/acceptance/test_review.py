@@ -79,7 +79,7 @@ async def test_a_review_approves_what_was_shown_and_not_what_a_colleague_decided
     assert all(f"user{number}@example.com" in read for number in range(1, 25))
     assert "admin: true" in read
     assert end["submit"]["text"] == "Approve 23 calls"
-    assert "Not included: call 4 (decided meanwhile)." in words(end["blocks"])
+    assert "Not included: call 4 (decided already)." in words(end["blocks"])
     await dana.fill(end)
     found = await decided(bot, interrupt)
     assert found.pop(3) == ("reject", "U0ERIK")

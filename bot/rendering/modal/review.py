@@ -209,7 +209,7 @@ def _left_out(state: Approval, calls: Sequence[int], named: Sequence[int]) -> li
         if index in named:
             continue
         if not state.is_open_at(index):
-            why = in_form.DECIDED_MEANWHILE
+            why = in_form.DECIDED_ALREADY
         elif not action.allows("approve"):
             why = in_form.NOT_TO_BE_APPROVED
         elif action.is_high_risk:
