@@ -132,7 +132,7 @@ class SyncApprovalClient:
         self._calls.add(future)
         future.add_done_callback(self._calls.discard)
         if self._background is not background:
-            # The client was left meanwhile, and whoever left it has not seen this call.
+            # Another thread has left the client meanwhile, and did not see this call.
             future.cancel()
         try:
             return future.result()

@@ -88,7 +88,7 @@ async def _at_rest(made: Stage) -> float:
     """Give the share of a core that the bot takes while nobody asks or presses."""
     await all_drawn(made.url)
     found = []
-    # After its start it compares each card with Slack once: that is no rest.
+    # Once after its start, the bot compares each card with Slack. The other windows are at rest.
     for _ in range(WINDOWS):
         before = made.app.cpu
         await asyncio.sleep(REST)

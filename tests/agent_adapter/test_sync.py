@@ -132,7 +132,7 @@ def ctrl_c_after(wait):
 
     def press(thread: int) -> None:
         wait()
-        # Where a signal comes while a wait only begins, Python 3.11 may block for ever. So it waits for certain at the second look.
+        # Python does not see a signal that comes just before a thread blocks. A thread that is at one line twice has blocked.
         before = 0
         while not (before and waiting_at(thread) == before):
             before = waiting_at(thread)
