@@ -47,6 +47,9 @@ class Proxy:
     async def close(self) -> None:
         """Take no more connections and end those that are open."""
         self._server.close()
+        # What was accepted just now has begun no link yet.
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
         await self._end()
         # The event loop ends a transport in a later turn, and a test may end right here.
         await asyncio.sleep(0.05)

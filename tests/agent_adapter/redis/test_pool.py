@@ -251,7 +251,8 @@ async def test_a_server_that_accepts_and_says_nothing_is_given_up(monkeypatch):
     assert 1 < len(accepted) < 6
     server.close()
     for writer in accepted:
-        writer.close()
+        writer.transport.abort()
+    await asyncio.sleep(0)
 
 
 async def test_the_first_to_come_fixes_the_data_model(redis):
