@@ -6,13 +6,7 @@ import logging
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import (
-    AbstractContextManager,
-    AsyncExitStack,
-    asynccontextmanager,
-    nullcontext,
-    suppress,
-)
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -30,21 +24,10 @@ from agent_adapter.cipher import RECORD_KEY, STATE_KEY, Cipher
 from agent_adapter.contract.arguments import check_text
 from agent_adapter.contract.hitl import HITLRequest
 from agent_adapter.contract.identity import interrupt_id, thread_id
-from agent_adapter.contract.interrupt import (
-    Decided,
-    DecidedResume,
-    Interrupt,
-    Resume,
-)
+from agent_adapter.contract.interrupt import Decided, DecidedResume, Interrupt, Resume
 from agent_adapter.contract.names import Namespace, did_you_mean
 from agent_adapter.contract.outcome import Outcome, Reported
-from agent_adapter.contract.record import (
-    GRACE,
-    check_same_words,
-    in_order,
-    matching_actions,
-    milliseconds,
-)
+from agent_adapter.contract.record import GRACE, check_same_words, in_order, matching_actions, milliseconds
 from agent_adapter.contract.trace import TRACEPARENT, TraceContext
 from agent_adapter.contract.wire import agent_name, to_model
 from agent_adapter.edit_check import RefusedAnswerError, why_refused

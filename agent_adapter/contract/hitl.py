@@ -3,15 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Discriminator,
-    Field,
-    Tag,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, model_validator
 
 from agent_adapter.contract.names import did_you_mean
 from agent_adapter.errors import WrongArgumentError

@@ -7,14 +7,7 @@ from typing import Any, Protocol
 from agent_adapter.contract.arguments import KEY_SHOWN
 from agent_adapter.contract.hitl import HITLRequest, WireModel
 from agent_adapter.contract.names import did_you_mean
-from agent_adapter.dialects import (
-    camel_case,
-    generic,
-    human_interrupt,
-    langchain,
-    langchain_per_call,
-    spoon,
-)
+from agent_adapter.dialects import camel_case, generic, human_interrupt, langchain, langchain_per_call, spoon
 from agent_adapter.dialects.generic import custom
 from agent_adapter.errors import InvalidRequestError, UnknownDialectError
 

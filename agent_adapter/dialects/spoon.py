@@ -6,13 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
-from agent_adapter.contract.hitl import (
-    ApproveDecision,
-    Decision,
-    EditDecision,
-    HITLRequest,
-    WireModel,
-)
+from agent_adapter.contract.hitl import ApproveDecision, Decision, EditDecision, HITLRequest, WireModel
 from agent_adapter.contract.wire import check_request, to_model
 from agent_adapter.dialects.answers import check_answers, without_respond
 from agent_adapter.errors import InvalidRequestError

@@ -13,12 +13,7 @@ from agent_adapter.contract.receipt import Receipt
 from agent_adapter.contract.record import EXPIRED, SIGNED, Fields
 from agent_adapter.errors import InvalidRequestError, ReceiptError
 from agent_adapter.receipts.ring import Opened, Ring
-from agent_adapter.receipts.statement import (
-    ActionStatement,
-    bytes_digest,
-    pause_of,
-    run_of,
-)
+from agent_adapter.receipts.statement import ActionStatement, bytes_digest, pause_of, run_of
 
 TOLERANCE = 30_000
 """Milliseconds by which the clocks of bot and agent may differ."""

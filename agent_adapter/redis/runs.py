@@ -7,12 +7,7 @@ from agent_adapter.cipher import MARK, STATE_KEY, Cipher
 from agent_adapter.contract.interrupt import Continuation
 from agent_adapter.contract.keys import Keys, Named
 from agent_adapter.contract.wire import load_continuation
-from agent_adapter.errors import (
-    ConsumedError,
-    CutOffError,
-    LockedRecordError,
-    UnreadableContinuationError,
-)
+from agent_adapter.errors import ConsumedError, CutOffError, LockedRecordError, UnreadableContinuationError
 from agent_adapter.receipts.statement import continuation_field
 from agent_adapter.redis.acts import exists, says
 from agent_adapter.redis.change import (

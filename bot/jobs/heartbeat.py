@@ -12,11 +12,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.loops import Loop
-from agent_adapter.redis.server_check import (
-    explaining,
-    judge_server,
-    read_info,
-)
+from agent_adapter.redis.server_check import explaining, judge_server, read_info
 from bot.jobs.redis_restore import RestoreGuard
 from bot.runtime.health import NOT_YET, Health
 from bot.runtime.host_clock import Look, apart

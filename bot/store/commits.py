@@ -11,11 +11,7 @@ from typing import Literal, TypeVar
 from weakref import WeakValueDictionary
 
 from agent_adapter.contract.record import Fields, expect_written
-from agent_adapter.errors import (
-    InvalidRequestError,
-    ServerUnreachableError,
-    UnreadableRecordError,
-)
+from agent_adapter.errors import InvalidRequestError, ServerUnreachableError, UnreadableRecordError
 from agent_adapter.receipts.answer import Verifier
 from agent_adapter.redis.change import read_hashes
 from agent_adapter.redis.scripts import fields_of, opened
