@@ -113,7 +113,7 @@ ANYTHING = Spec({})
 
 def inferred_kind(value: Any) -> str:
     """Choose the kind of input by the value alone."""
-    return "integer" if type(value) is int else Spec.of(schema_like(value)).kind or "json"
+    return Spec.of(schema_like(value)).kind or "json"
 
 
 def schema_like(value: Any) -> Schema:

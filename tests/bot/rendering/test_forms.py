@@ -232,11 +232,20 @@ def test_spaces_around_a_text_go_when_somebody_says_so(asked, trims):
     assert isinstance(submit(args, trims=trims, a=None, **{BARE.label: ["a"]}), Errors)
 
 
+def test_only_a_schema_says_that_a_number_is_whole():
+    """An invoice of 900 may be one of 899.50."""
+    whole = {"properties": {"a": {"type": "integer"}}}
+
+    assert submit({"a": 900}, a="899.5") == Edited({"a": 899.5})
+    assert submit({"a": 900}, schema=whole, a="899.5") == Errors(
+        {"f:/a": "This must be a whole number. Write digits only, as in 12500."}
+    )
+
+
 @pytest.mark.parametrize(
     ("value", "typed", "sentence"),
     [
-        (1, "two", "This must be a whole number. Write digits only, as in 12500."),
-        (1, "1.5", "This must be a whole number. Write digits only, as in 12500."),
+        (1, "two", NO_NUMBER),
         *((1.5, typed, NO_NUMBER) for typed in NO_NUMBERS),
         (1.5, "1e999", "This has more digits than a number can hold."),
         (1.5, "1e-9999999999999999999", "This has more digits than a number can hold."),
