@@ -135,7 +135,6 @@ export function createModal({ reader, onAnswer, onOpening, onClosed }) {
         {},
         below && iconButton("back", `Back to ${plain(below.title)}`, () => close(false)),
         el("h2", { id: "modal-title", tabindex: "-1" }, plain(view.title)),
-        stack.length > 1 && el("span", { class: "depth" }, `${stack.length} of 3`),
         iconButton("close", below ? "Close all" : "Close", () => close(stack.length > 1)),
       ),
       el(
