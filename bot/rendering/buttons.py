@@ -175,15 +175,18 @@ def value_within(state: Approval) -> str:
     return button_value(state.id)
 
 
-def button_blocks(action: Action, value: str, *, in_view: bool = False, has_menu: bool = True) -> list[Block]:
+def button_blocks(
+    action: Action, value: str, *, in_view: bool = False, is_numbered: bool = False, has_menu: bool = True
+) -> list[Block]:
     """Draw the buttons of an action, and say what they really do where the label does not say it."""
-    found = offered(action, in_view=in_view)
-    drawn = [_drawn(button, action, value) for button in found]
-    shown, behind = drawn[: _in_sight(found)], drawn[_in_sight(found) :]
-    if not has_menu:
-        own = [button for button in found if button.verb not in _ASIDE]
-        shown = [_drawn(each, action, value, on_card.of_call(each.label, action.number)) for each in own]
-    elif behind:
+    found = [each for each in offered(action, in_view=in_view) if has_menu or each.verb not in _ASIDE]
+    number = action.number if is_numbered else 0
+    drawn = [
+        _drawn(each, action, value, on_card.of_call(each.label, number) if number else "") for each in found
+    ]
+    in_sight = _in_sight(found) if has_menu else len(found)
+    shown, behind = drawn[:in_sight], drawn[in_sight:]
+    if behind:
         shown.append(menu(action_id("menu", action.index), _named(action)[:75], behind))
     options = [
         OPTION.drawn(f"{action.index}.{number}", value, option, says=f"{OPTION.label}: {option}")

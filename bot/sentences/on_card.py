@@ -24,6 +24,7 @@ _DONE = {
 }
 _OTHERWISE = "Decided"
 from_to = "{} to {}".format
+together = "{} together".format
 ended = "{}: {}".format
 """Title a card that asks nothing any more."""
 
@@ -227,7 +228,9 @@ def questions(indices: Sequence[int], review: str) -> str:
 
 
 def of_call(label: str, number: int) -> str:
-    return f"{label.removesuffix('…')} {number}{'…' * label.endswith('…')}"
+    """Label a button with the number of its call; one that ends with a number has it before: 2: Approve 1250."""
+    said, more = label.removesuffix("…"), "…" * label.endswith("…")
+    return f"{number}: {label}" if said[-1:].isdigit() else f"{said} {number}{more}"
 
 
 def several(verb: str, indices: Sequence[int], still: int) -> str:

@@ -32,7 +32,8 @@ def bulk_blocks(state: Approval, part: MessageId) -> list[Block]:
     if not still:
         return _details(state, part, shown)
     if len(still) == 1 < len(shown):
-        return [divider("bulk:divider"), *button_blocks(state.actions[still[0]], value_of(state, still))]
+        (last,), value = still, value_of(state, still)
+        return [divider("bulk:divider"), *button_blocks(state.actions[last], value, is_numbered=True)]
     own = _own_buttons(state, still) if shown else []
     everything = question(state, asked)
     buttons = [

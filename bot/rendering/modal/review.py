@@ -138,7 +138,9 @@ def _piece_blocks(state: Approval, piece: Piece, *, is_over: bool, is_alone: boo
         blocks.append(context(f"a:{index}:approvers", "\n".join(said)))
     if proposed := proposal_text(action):
         blocks.append(literal_within(f"a:{index}:proposal", proposed, _PROPOSAL))
-    buttons = button_blocks(action, value_of(state, [index]), in_view=True, has_menu=is_alone)
+    buttons = button_blocks(
+        action, value_of(state, [index]), in_view=True, is_numbered=not is_alone, has_menu=is_alone
+    )
     return blocks + without_primary(buttons)
 
 

@@ -76,11 +76,30 @@ def test_the_buttons_of_an_action(action, fields, expected):
 
 def test_what_a_screen_reader_says_of_a_button_is_as_long_as_slack_takes():
     """75 characters: the button first, then its action, then as much of a long tool name as there is room for."""
-    (card,) = render_card(asked(an_action("t" * 64), an_action(), decided={1: ApproveDecision()}))
+    (card,) = render_card(asked(an_action("t" * 64), an_action(), decided={1: ApproveDecision()}, quorum=2))
 
     said = {found["action_id"]: found["accessibility_label"] for found in buttons(card.blocks)}
-    assert said["approve:0"].startswith("Approve call 1: ttt")
-    assert {len(said[name]) for name in ("approve:0", "edit:0", "reject:0")} == {75}
+    assert said["approve:0"].startswith("Approve 1, one of 2 votes, ttt")
+    assert len(said["approve:0"]) == 75
+
+
+def test_the_buttons_of_the_last_open_call_say_which_it_is():
+    """They stand below all calls: without its number, people take them for the one above them."""
+    others = {1: ApproveDecision(), 2: ApproveDecision()}
+    (card,) = render_card(asked(an_action("pay"), an_action(), an_action(), decided=others))
+    (proposed,) = render_card(
+        asked(an_action("pay"), an_action(), an_action(), decided=others, **SEEN_BY_DANA)
+    )
+
+    assert [each["text"]["text"] for each in buttons(card.blocks)][:3] == [
+        "Approve 1",
+        "Edit 1…",
+        "Reject 1…",
+    ]
+    assert [each["text"]["text"] for each in buttons(proposed.blocks)][:2] == [
+        "Agree to the change 1…",
+        "Approve as asked 1",
+    ]
 
 
 def test_a_message_about_several_calls_has_five_buttons_at_most():
