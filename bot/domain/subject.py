@@ -36,6 +36,11 @@ _NAMES = {
 _KIND_OF = {word: kind for kind, names in _NAMES.items() for word in names.split()}
 _OF_TEXTS = (Kind.TEXT, Kind.SENDER, Kind.PERSON, Kind.PLACE)
 _FORMATS = {"email": Kind.PERSON, "uri": Kind.PLACE, "url": Kind.PLACE}
+_ADDED = frozenset(["amount", "charge", "cost", "fee", "payment", "refund", "salary", "sum", "total"])
+_SMALL = frozenset(["cent", "cents", "minor", "pct", "pence", "pennies", "percent", "rate"])
+"""Words of a number that is not in the unit beside it."""
+_EACH = _SMALL | frozenset(["count", "each", "per", "price", "qty", "quantity", "shares", "unit", "units"])
+"""Words beside which an amount may be that of one piece."""
 _UNIT_NAMES = frozenset({"currency", "ccy", "unit", "asset", "coin", "token"})
 _UNIT = re.compile("[A-Z]{3}")
 
@@ -100,6 +105,11 @@ class Facts:
         if fact.kind is not Kind.MONEY or fact.path[-1] != "amount":
             return False
         return sum(each.number is not None for each in self.shown) == 1 and fact == self.amount
+
+    def adds_up(self, path: tuple[str, ...]) -> bool:
+        """Whether this number is what the call costs: no price, rate or number of pieces is beside it."""
+        numbers = [fact for fact in self.shown if fact.number is not None]
+        return bool(_words(path[-1]) & _ADDED) and not any(_words(fact.path[-1]) & _EACH for fact in numbers)
 
     def leading(self, headline: Sequence[str]) -> list[Fact]:
         """Give what a subject names: what this headline of an agent names, or the first three, and in any case `first`."""
@@ -206,7 +216,8 @@ def _with_units(facts: Sequence[Fact], units: Sequence[Fact]) -> list[Fact]:
         return [*facts]
     unit, beside = units[0], units[0].path[:-1]
     numbers = [fact for fact in facts if fact.path[:-1] == beside and fact.number is not None]
-    of_it = [fact for fact in numbers if fact.kind is Kind.MONEY] or numbers[: len(numbers) == 1]
+    whole = [fact for fact in numbers if not _words(fact.path[-1]) & _SMALL]
+    of_it = [fact for fact in whole if fact.kind is Kind.MONEY] or whole[: len(numbers) == 1]
     return [
         Fact(fact.path, fact.value, fact.kind, unit.value, fact.number) if fact in of_it else fact
         for fact in facts

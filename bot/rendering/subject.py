@@ -67,11 +67,12 @@ def subject_of(actions: Sequence[Action], room: int = ROOM) -> str:
 
 def tools_of(actions: Sequence[Action], room: int = ROOM) -> str:
     """Say the same without any value, for places where the calls are not shown."""
-    said = [on_card.times_of(tool, count) for tool, count in Counter(map(tool_of, actions)).items()]
-    kept = said[:1]
-    while len(kept) < len(said) and units(", ".join(said[: len(kept) + 1])) <= room:
-        kept.append(said[len(kept)])
-    return ", ".join(kept) + words.more(len(said) - len(kept))
+    counted = Counter(map(tool_of, actions)).most_common()
+    said = [on_card.times_of(*each) for each in counted]
+    kept = 1
+    while kept < len(said) and units(", ".join(said[: kept + 1])) <= room:
+        kept += 1
+    return ", ".join(said[:kept]) + words.more(sum(count for _, count in counted[kept:]), "call")
 
 
 def tool_of(action: Action) -> str:
@@ -278,17 +279,19 @@ def _sums(actions: Sequence[Action]) -> list[str]:
     found = []
     for path in paths:
         own = [fact for each in numbers for fact in each if fact.path == path]
-        if len(own) == len(actions) and (text := _sum(own)):
+        adds_up = all(each.adds_up(path) for each in facts) and all(fact.kind is Kind.MONEY for fact in own)
+        if len(own) == len(actions) and (text := _sum(own, adds_up=adds_up)):
             found.append(text if is_one else f"{key_text(path[-1])} {text}")
     return found
 
 
-def _sum(facts: Sequence[Fact]) -> str:
+def _sum(facts: Sequence[Fact], *, adds_up: bool) -> str:
     """Add numbers that have one unit and one sign. Where no exact sum is possible, give the smallest and the largest."""
     numbers = [fact.number or Decimal(0) for fact in facts]
-    is_alike = len({fact.unit for fact in facts}) == 1 and len({number < 0 for number in numbers}) == 1
-    if is_alike and all(fact.kind is Kind.MONEY for fact in facts) and (total := _exact(numbers)):
-        return f"{total} {facts[0].unit}".strip()
+    if len({fact.unit for fact in facts}) > 1:
+        return ""
+    if adds_up and len({number < 0 for number in numbers}) == 1 and (total := _exact(numbers)):
+        return on_card.together(f"{total} {facts[0].unit}".strip())
     low, high = (pick(facts, key=lambda fact: fact.number or Decimal(0)) for pick in (min, max))
     ends = _text(low, ROOM), _text(high, ROOM)
     text = ends[0] if low.value == high.value else on_card.from_to(*ends)

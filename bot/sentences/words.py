@@ -66,9 +66,10 @@ def or_more(names: Sequence[str], at_most: int) -> str:
     return " or ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
 
 
-def more(count: int) -> str:
-    """End a list that leaves so many names out; nothing where it leaves none out."""
-    return f" and {count:,} more" if count > 0 else ""
+def more(count: int, of: str = "") -> str:
+    """End a list that leaves so many names out, or of what; nothing where it leaves none out."""
+    named = f" {of}{'s' * (count > 1)}" if of else ""
+    return f" and {count:,} more{named}" if count > 0 else ""
 
 
 def times(count: int) -> str:

@@ -248,7 +248,7 @@ def test_the_question_says_which_calls_and_what_they_come_to():
     few, many = (buttons(card(laid_out(*calls)).blocks)[0]["confirm"] for calls in (refunds(), users()))
 
     assert few["title"]["text"] == "Approve 5 calls?"
-    assert few["text"]["text"] == "Calls 1 to 5: refund_customer, 5 times, 1028.70 EUR."
+    assert few["text"]["text"] == "Calls 1 to 5: refund_customer, 5 times, 1028.70 EUR together."
     assert many["text"]["text"] == "Calls 1 to 24: create_user, 24 times, one with admin true."
 
 

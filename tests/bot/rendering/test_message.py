@@ -319,7 +319,7 @@ def test_a_large_batch_is_a_summary_and_numbered_parts_in_its_thread():
     assert_slack_takes_card((parent, *replies))
     assert [index for part in parts for index in part] == list(range(13))
     assert title_of(parent).startswith("billing: tool_0, tool_1, ")
-    assert title_of(parent).endswith(" and 6 more, 12 of 13 open")
+    assert title_of(parent).endswith(" and 6 more calls, 12 of 13 open")
     assert literal_text(parent.blocks, "summary").split("\n")[:2] == [
         ' 1  tool_0 "dana@example.com"',
         ' 2  tool_1 "dana@example.com", Approved',

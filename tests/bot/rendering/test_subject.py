@@ -99,20 +99,35 @@ def test_policy_agent_and_edits_are_heard_and_what_is_not_named_is_counted(args,
 @pytest.mark.parametrize(
     ("amounts", "says"),
     [
-        ([(64.95, "EUR"), (12.0, "EUR"), (899.0, "EUR")], "pay, 3 times, 975.95 EUR"),
-        ([(5, "EUR"), (900, "USD")], "pay, 2 times, 5 EUR to 900 USD"),
+        ([(64.95, "EUR"), (12.0, "EUR"), (899.0, "EUR")], "pay, 3 times, 975.95 EUR together"),
+        ([(5, "EUR"), (900, "USD")], "pay, 2 times"),
         ([(-5, "EUR"), (7, "EUR")], "pay, 2 times, -5 EUR to 7 EUR"),
         ([(5, "eur"), (900, "usd")], "pay, 2 times, amount 5 to 900"),
         ([(5, "EUR"), ("all", "EUR")], "pay, 2 times"),
-        ([(0.1, "EUR"), (0.2, "EUR")], "pay, 2 times, 0.3 EUR"),
-        ([(10**25, "EUR"), (1.5, "EUR")], "pay, 2 times, 10000000000000000000000001.5 EUR"),
+        ([(0.1, "EUR"), (0.2, "EUR")], "pay, 2 times, 0.3 EUR together"),
+        ([(10**25, "EUR"), (1.5, "EUR")], "pay, 2 times, 10000000000000000000000001.5 EUR together"),
     ],
 )
 def test_several_calls_of_one_tool_say_what_they_come_to(amounts, says):
-    """The sum is exact, and of one unit and sign; otherwise the smallest and the largest."""
+    """The sum is exact, and of one unit and sign. Of two signs it is the smallest and the largest, of two units nothing."""
     calls = [("pay", {"amount": amount, "currency": unit}) for amount, unit in amounts]
 
     assert subject_of(calls_of(*calls)) == says
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "says"),
+    [
+        ("buy", {"price": 12.5, "currency": "EUR"}, "buy, 2 times, price 12.5 EUR"),
+        ("buy", {"quantity": 500, "cost": 12.5}, "buy, 2 times, cost 12.5, quantity 500"),
+        ("raise", {"amount_percent": 15}, "raise, 2 times, amount_percent 15"),
+        ("top_up", {"balance": 1500}, "top_up, 2 times, balance 1500"),
+        ("pay", {"amount_cents": 1250, "currency": "EUR"}, "pay, 2 times, amount_cents 1250"),
+    ],
+)
+def test_prices_rates_and_cents_are_not_added_up(tool, args, says):
+    """Two chairs at 12.50 may be a thousand chairs, and 1250 cents are not 1250 EUR."""
+    assert subject_of(calls_of((tool, args), (tool, args))) == says
 
 
 @pytest.mark.parametrize(
@@ -222,5 +237,12 @@ def test_a_decided_card_has_what_its_title_only_counts():
 def test_several_tools_are_named_and_have_their_values_where_there_is_room():
     actions = calls_of(("pay", {"amount": 5}), ("send_email", {"to": "ada@x.io"}), ("pay", {"amount": 6}))
 
-    assert subject_of(actions, 100) == 'pay, 2 times, 11, send_email "ada@x.io"'
+    assert subject_of(actions, 100) == 'pay, 2 times, 11 together, send_email "ada@x.io"'
     assert subject_of(actions, 30) == tools_of(actions) == "pay, 2 times, send_email"
+
+
+def test_where_not_all_tools_have_room_the_rarest_are_counted_by_their_calls():
+    """So nothing that is called often is behind *more*."""
+    rare, often = [(f"tool_number_{n}", {}) for n in range(6)], [("delete_user", {})] * 8
+
+    assert tools_of(calls_of(*rare, *often), 40) == "delete_user, 8 times, tool_number_0 and 5 more calls"

@@ -46,7 +46,7 @@ APPROVE, REJECT = ApproveDecision(), RejectDecision(message="no")
         (["a", "b", "c", "d"], [], "a, b, c, d"),
         (["a", "b", "a", "c"], [], "a, 2 times, b, c"),
         (["<!channel>"], [], "a tool with an unusual name"),
-        ([letter * 29 for letter in "abc"], [], f"{'a' * 29}, {'b' * 29} and 1 more"),
+        ([letter * 29 for letter in "abc"], [], f"{'a' * 29}, {'b' * 29} and 1 more call"),
         (["pay"] * 3, [(REJECT, DANA)], "pay, 3 times, 2 of 3 open"),
         (["pay", "mail", "ask"], [(REJECT, DANA)], "pay, mail, ask, 2 of 3 open"),
     ],
@@ -69,10 +69,10 @@ def test_a_card_that_was_drawn_before_says_what_was_decided_since():
 @pytest.mark.parametrize(
     ("decisions", "says"),
     [
-        ((None, None), "billing: pay, 2 times, 30 EUR"),
+        ((None, None), "billing: pay, 2 times, 30 EUR together"),
         ((REJECT, None), "billing: pay, 2 times, 1 of 2 open"),
         ((REJECT, APPROVE), "1 approved, 1 rejected: pay, 2 times"),
-        ((REJECT, REJECT), "🚫 Rejected: pay, 2 times, 30 EUR"),
+        ((REJECT, REJECT), "🚫 Rejected: pay, 2 times, 30 EUR together"),
     ],
 )
 def test_a_sum_never_holds_what_was_rejected_beside_what_runs(decisions, says):
