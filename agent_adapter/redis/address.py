@@ -85,8 +85,8 @@ def is_cluster(url: str) -> bool:
     return url.partition("://")[0] in {"redis+cluster", "rediss+cluster"}
 
 
-def address_of(url: str) -> str:
-    """Return the address of a server without its password, for errors and logs."""
+def address_of(url: str, *, where: str = "this") -> str:
+    """Return the address of a server without its password, for errors and logs. An error calls a wrong one `where`."""
     scheme = url.partition("://")[0]
     try:
         address = Address.of(url)
@@ -94,30 +94,30 @@ def address_of(url: str) -> str:
         # Not with the cause: a misspelt address may hold a password.
         if scheme.endswith("+sentinel"):
             raise WrongArgumentError(
-                "this is not the address of Sentinels: write redis+sentinel://host1:26379,host2:26379/service, "
+                f"{where} is not the address of Sentinels: write redis+sentinel://host1:26379,host2:26379/service, "
                 "and after the service the number of a database, if it is not 0"
             ) from None
         raise WrongArgumentError(
-            "this is not the address of a Redis Cluster: write redis+cluster://host1:6379,host2:6379, "
+            f"{where} is not the address of a Redis Cluster: write redis+cluster://host1:6379,host2:6379, "
             "and no number of a database"
         ) from None
-    return address.shown if address.hosts else _server_of(url)
+    return address.shown if address.hosts else _server_of(url, where)
 
 
-def _server_of(url: str) -> str:
+def _server_of(url: str, where: str) -> str:
     try:
         parts = urlsplit(url)
         known = parts.scheme in {"redis", "rediss", "unix"} and parts.port != 0
     except ValueError:
         known = False
     if not known:
-        raise WrongArgumentError("this is not the address of a Redis: write redis://host:6379/0")
+        raise WrongArgumentError(f"{where} is not the address of a Redis: write redis://host:6379/0")
     if parts.scheme == "unix":
         return f"unix://{parts.path}"
     # redis-py would use database 0 for anything that is not a number.
     if not _DATABASE.fullmatch(parts.path):
         raise WrongArgumentError(
-            "this is not the address of a Redis, because the part after the host is not the number of a database: "
+            f"{where} is not the address of a Redis, because the part after the host is not the number of a database: "
             "write redis://host:6379/0"
         )
     host = parts.hostname or "localhost"

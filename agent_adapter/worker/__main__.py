@@ -14,6 +14,7 @@ from pathlib import Path
 
 from agent_adapter.client import ApprovalClient
 from agent_adapter.errors import AgentAdapterError, InvalidRequestError
+from agent_adapter.redis.address import address_of
 from agent_adapter.worker.listing import allow_again, lines
 from agent_adapter.worker.loop import Resumable, ResumeWorker, registry_of
 
@@ -55,6 +56,7 @@ def main() -> None:
     handler.setFormatter(Lines("%(levelname)s %(message)s"))
     logging.basicConfig(level=level, handlers=[handler])
     try:
+        address_of(url, where="REDIS_URL")
         if given.list:
             asyncio.run(_list(url, given.namespace))
         elif given.again:

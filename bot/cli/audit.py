@@ -149,7 +149,7 @@ async def opened_trail() -> AsyncIterator[AuditStore]:
         AgentAdapterError: when Redis does not answer, or something has overwritten a key there.
     """
     access = load_access()
-    address, keys = address_of(access.redis_url), Keys(access.namespace)
+    address, keys = address_of(access.redis_url, where="REDIS_URL"), Keys(access.namespace)
     async with open_redis(
         access.redis_url,
         namespace=access.namespace,

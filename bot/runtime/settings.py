@@ -95,7 +95,7 @@ def _if(check: Callable[[str], object]) -> AfterValidator:
 
     def checked(value: str | None) -> str | None:
         try:
-            if value:
+            if value is not None:
                 check(value)
         except InvalidRequestError as error:
             raise ValueError(str(error)) from error

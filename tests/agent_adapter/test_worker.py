@@ -490,6 +490,15 @@ async def test_a_command_that_cannot_do_anything_says_what_to_write(again, monke
         await asyncio.to_thread(main)
 
 
+@pytest.mark.parametrize("arguments", ["--list", "--again billing.x", "nowhere:registry --agent billing"])
+@pytest.mark.parametrize("url", ["", "localhost:6390"])
+def test_what_is_not_the_address_of_a_redis_ends_the_command_with_one_sentence(monkeypatch, url, arguments):
+    monkeypatch.setenv("REDIS_URL", url)
+    monkeypatch.setattr(sys, "argv", ["agent_adapter.worker", *arguments.split()])
+    with pytest.raises(SystemExit, match=r"^REDIS_URL is not the address of a Redis: write redis://host"):
+        main()
+
+
 async def test_worker_leaves_alone_a_tool_that_raised_in_the_process_that_asked(
     redis_url, approvals, store, notes
 ):

@@ -164,6 +164,7 @@ async def test_a_sound_log_is_said_to_be_sound_and_a_changed_one_is_not(command,
     [
         (["--since", "yesterday"], {}, 2, "write 2026-11-22"),
         ([], {"REDIS_URL": "redis://127.0.0.1:1/0"}, 1, "127.0.0.1:1"),
+        ([], {"REDIS_URL": ""}, 2, "REDIS_URL is not the address of a Redis: write redis://host:6379/0\n"),
         (["verify"], {"ASSENT_AUDIT_DIR": ""}, 2, "ASSENT_AUDIT_DIR is not set"),
         (["verify"], {"ASSENT_AUDIT_DIR": "/nowhere"}, 2, "there is no log in /nowhere: name its folder"),
         (["verify"], {"ASSENT_RING": ""}, 2, "in ASSENT_RING"),

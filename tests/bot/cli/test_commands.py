@@ -4,6 +4,8 @@ import asyncio
 import json
 import signal
 
+import pytest
+
 from tests.support.commands import ROOT
 
 
@@ -17,6 +19,15 @@ async def test_wrong_settings_end_the_bot_with_a_sentence_for_each_and_code_2(co
         "ASSENT_APPROVERS",
         "ASSENT_HTTP_PORT",
     ]
+
+
+@pytest.mark.parametrize(("arguments", "expected"), [([], 2), (["keys", "list"], 2), (["doctor"], 1)])
+async def test_an_empty_address_of_redis_is_a_wrong_setting(command, arguments, expected):
+    """Not the default: a bot would wait on another Redis than its agents ask in."""
+    code, output, errors = await command(*arguments, REDIS_URL="")
+
+    named = [line for line in (output + errors).splitlines() if "REDIS_URL: this is not the address" in line]
+    assert (code, len(named), "Traceback" in errors) == (expected, 1, False)
 
 
 async def test_an_unreachable_redis_ends_the_bot_with_one_sentence_and_code_1(command):

@@ -177,6 +177,7 @@ def test_a_signing_secret_alone_means_http_mode(read):
         (
             {"ASSENT_REQUIRE_SIGNED": "maybe"},
             "^ASSENT_REQUIRE_SIGNED: 'maybe' is neither true nor false: write one of them$",
+        ({"REDIS_URL": ""}, "^REDIS_URL: this is not the address of a Redis: write redis://host:6379/0$"),
         ),
         (
             {"ASSENT_HTTP_PORT": "99999"},
