@@ -72,7 +72,7 @@ def _is_safe_address(text: str) -> bool:
 
 
 class _Environment(BaseSettings):
-    """Each setting is an environment variable. With `_FILE` after its name, the variable names a file with the value."""
+    """Each setting is an environment variable, or, where that is empty, in the file that `_FILE` after its name names."""
 
     @classmethod
     def settings_customise_sources(
@@ -84,7 +84,7 @@ class _Environment(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003  # pydantic-settings passes it
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         files = InitSettingsSource(settings_cls, _named_files(settings_cls))
-        return init_settings, env_settings, files, dotenv_settings
+        return init_settings, files, env_settings, dotenv_settings
 
 
 _Kind = TypeVar("_Kind", bound=_Environment)

@@ -126,14 +126,16 @@ def test_a_policy_file_that_is_not_named_is_none(read):
         read(ASSENT_APPROVERS="", ASSENT_POLICY="")
 
 
-def test_any_setting_may_stand_in_a_file(read, tmp_path):
-    """As container platforms mount them, with the line end that editors leave."""
+@pytest.mark.parametrize("empty", [None, "", " "])
+def test_any_setting_may_stand_in_a_file(read, tmp_path, empty):
+    """As container platforms mount them, with the line end that editors leave. An empty value counts as not set."""
     (tmp_path / "token").write_text("xoxb-from-file\n")
     (tmp_path / "approvers").write_text("U0DANA\nS0OPS\n")
     files = {"SLACK_BOT_TOKEN": "token", "ASSENT_APPROVERS": "approvers"}
 
     settings = read(
-        **dict.fromkeys(files), **{f"{name}_FILE": str(tmp_path / file) for name, file in files.items()}
+        **dict.fromkeys(files, empty),
+        **{f"{name}_FILE": str(tmp_path / file) for name, file in files.items()},
     )
 
     assert (settings.slack_bot_token, settings.approvers) == ("xoxb-from-file", ("U0DANA", "S0OPS"))
