@@ -28,7 +28,7 @@ from bot.jobs.policy_watch import Look, load_policy, look_at, scopes_for, undeci
 from bot.on_call.schedules import Schedules, UnansweredError
 from bot.policy.checks import without_ring
 from bot.policy.file import Mention, PolicyFile
-from bot.runtime.bot_keys import UNSIGNED, load_bot_keys
+from bot.runtime.bot_keys import UNSIGNED, another_seal, load_bot_keys, load_seal
 from bot.runtime.health import Health
 from bot.runtime.host_clock import apart
 from bot.runtime.settings import NOT_KEPT, Access, Settings, load_access, load_settings, unknown_variables
@@ -220,10 +220,14 @@ async def _namespace(redis: Redis, settings: Settings | Access, address: str) ->
     meta: Any = await redis.hgetall(keys.meta)
     if another := another_schema(meta, namespace):
         return [Finding("fail", "schema", another)]
-    schema = Finding("ok", "schema", f"{SCHEMA}" if meta else f"{SCHEMA}, to be written at the first start")
+    found = [Finding("ok", "schema", f"{SCHEMA}" if meta else f"{SCHEMA}, to be written at the first start")]
+    with contextlib.suppress(SettingsError):
+        # A broken key is named by `judge_signing`.
+        if isinstance(settings, Settings) and (problem := another_seal(meta, load_seal(settings), keys)):
+            found.append(Finding("fail", "receipts", problem))
     encrypted = judge_encryption(await _bodies(redis, keys), Cipher.parse(settings.record_key))
     failing = await ApprovalStore(redis, keys, address=address).failing()
-    return [schema, *encrypted, *judge_failing(failing)]
+    return [*found, *encrypted, *judge_failing(failing)]
 
 
 async def _bodies(redis: Redis, keys: Keys) -> dict[str, str]:

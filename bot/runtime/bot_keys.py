@@ -197,30 +197,29 @@ def load_seal(settings: Settings) -> Seal | None:
     return Seal.parse(settings.seal_key, namespace=settings.namespace) if settings.seal_key else None
 
 
-async def agree_on_seal(redis: Redis, keys: Keys, seal: Seal | None, *, address: str = "") -> None:
-    """Make sure that this bot has the key with which the others seal: it would refuse their requests otherwise.
+def another_seal(meta: Mapping[str, str], seal: Seal | None, keys: Keys) -> str:
+    """Say why a bot with this seal cannot work beside the others of its namespace; empty when it can."""
+    known, anew = meta.get("seal"), f"first remove the field `seal` of {keys.meta} in Redis"
+    if known and seal is None:
+        what = "ASSENT_SEAL_KEY is not set, and the bots of this namespace have one"
+        return f"{what}: give this one the same keys; if none of them shall have keys any more, {anew}"
+    if known and seal and not seal.holds(known, "", "meta", ()):
+        what = "the bots of this namespace seal with another key, so this one would refuse their requests"
+        cure = "write that key behind yours, after a comma; if it was lost or given away"
+        return f"ASSENT_SEAL_KEY: {what}: {cure}, {anew}"
+    return ""
 
-    A bot without a key starts where no bot has one.
+
+async def agree_on_seal(redis: Redis, keys: Keys, seal: Seal | None, *, address: str = "") -> None:
+    """Make sure that this bot has the key with which the others seal, or none where they have none.
 
     Raises:
         ServerUnreachableError: when Redis does not answer.
         SettingsError: when it does not have that key.
     """
     with explaining(address):
-        known: Any = await redis.hget(keys.meta, "seal")
-        if seal is None:
-            if known:
-                raise SettingsError(
-                    "ASSENT_SEAL_KEY is not set, and the bots of this namespace have one: give this one the same keys; if "
-                    f"none of them shall have keys any more, first remove the field `seal` of {keys.meta} in Redis"
-                )
-            return
-        own = seal.mark("", "meta", ())
-        if known and not seal.holds(known, "", "meta", ()):
-            raise SettingsError(
-                "ASSENT_SEAL_KEY: the bots of this namespace seal with another key, so this one would refuse their requests: "
-                "write that key behind yours, after a comma; if it was lost or given away, first remove the field "
-                f"`seal` of {keys.meta} in Redis"
-            )
-        if known != own:
+        meta: Any = await redis.hgetall(keys.meta)
+        if problem := another_seal(meta, seal, keys):
+            raise SettingsError(problem)
+        if seal and meta.get("seal") != (own := seal.mark("", "meta", ())):
             await redis.hset(keys.meta, "seal", own)

@@ -10,6 +10,8 @@ from agent_adapter.receipts.key_files import write_keys
 from agent_adapter.receipts.ring import RingKey
 from agent_adapter.receipts.signer import public_of
 from bot.cli.doctor import examine
+from bot.domain.seal import Seal
+from bot.runtime.bot_keys import agree_on_seal
 from playground.redis_server import RedisServer
 from tests.conftest import an_agent, keys_of, settings_for
 from tests.support.builders import an_interrupt
@@ -60,6 +62,21 @@ async def test_what_is_not_signed_is_said(findings, signing):
     signing.ring_path.write_text("{")
     (broken,) = not_ok(await findings())
     assert broken.startswith(f"fail  receipts: {signing.ring_path}: not JSON")
+
+
+async def test_another_seal_key_than_that_of_the_bots_is_reported(findings, redis, signing):
+    """With the sentence with which the bot refuses to start. The doctor writes no seal of its own."""
+    seal = Seal.parse(KEYS[0], namespace="assent")
+    await agree_on_seal(redis, Keys(), seal)
+    both = f"{signing.seal_path.read_text().strip()},{KEYS[0]}"
+
+    (another,) = not_ok(await findings())
+    (unset, _) = not_ok(await findings(signing_key=None, seal_key=None, ring=None))
+
+    assert another.startswith("fail  receipts: ASSENT_SEAL_KEY: the bots of this namespace seal with another")
+    assert unset.startswith("fail  receipts: ASSENT_SEAL_KEY is not set, and the bots of this namespace have")
+    assert not_ok(await findings(seal_key=both)) == []
+    assert await redis.hget(Keys().meta, "seal") == seal.mark("", "meta", ())
 
 
 async def test_what_is_lost_of_the_audit_trail_is_said(findings, tmp_path):
