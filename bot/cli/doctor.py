@@ -417,6 +417,8 @@ async def _mentioned(slack: SlackClient, settings: Settings, named: PolicyFile |
 
 
 async def _channel_members(slack: SlackClient, settings: Settings) -> Finding:
+    if not settings.channel and not settings.agent_channel_may_decide:
+        return Finding("warn", "approvers", "ASSENT_CHANNEL is not set, so `channel` means nobody")
     if not settings.channel:
         return Finding("ok", "approvers", "the members of the channel that the agent names")
     try:

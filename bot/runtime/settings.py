@@ -267,11 +267,17 @@ class Settings(_Environment):
         return value
 
     @model_validator(mode="after")
-    def _replicas_confirm(self) -> "Settings":
+    def _not_alone(self) -> "Settings":
+        """Refuse what does nothing without another setting."""
         if self.durability_replicas and self.durability != "replica":
             raise ValueError(
                 "ASSENT_DURABILITY_REPLICAS does nothing without ASSENT_DURABILITY=replica: set both, or none"
             )
+        allows_it = self.policy or self.channel or self.agent_channel_may_decide
+        if {*self.approvers} == {"channel"} and not allows_it:
+            what = "ASSENT_APPROVERS names only channel, and ASSENT_CHANNEL is not set"
+            cure = "set ASSENT_CHANNEL, name people or groups, or write ASSENT_AGENT_CHANNEL_MAY_DECIDE=true"
+            raise ValueError(f"{what}, so the agent chooses who decides: {cure}")
         return self
 
     @model_validator(mode="after")
@@ -282,10 +288,8 @@ class Settings(_Environment):
         written = {
             "approvers": f"approvers: [{', '.join(self.approvers)}]" if self.approvers else "",
             "channel": f"channel: {self.channel}" if self.channel else "",
-            "requester_may_approve": "requester_may_decide: true" if self.requester_may_approve else "",
-            "agent_channel_may_decide": "agent_channel_may_decide: true"
-            if self.agent_channel_may_decide
-            else "",
+            "requester_may_approve": "requester_may_decide: true" * self.requester_may_approve,
+            "agent_channel_may_decide": "agent_channel_may_decide: true" * self.agent_channel_may_decide,
         }
         twice = [
             f"{variable_of(name)}: ASSENT_POLICY is set, so {self.policy} says this: write `{line}` there under "

@@ -79,6 +79,15 @@ async def test_another_seal_key_than_that_of_the_bots_is_reported(findings, redi
     assert await redis.hget(Keys().meta, "seal") == seal.mark("", "meta", ())
 
 
+async def test_members_of_a_channel_that_nobody_names_are_nobody(findings):
+    """Beside other approvers, the word does nothing, unless the agent may choose."""
+    given = {"approvers": "U0DANA,channel", "channel": None}
+
+    assert "warn  approvers: ASSENT_CHANNEL is not set, so `channel` means nobody" in await findings(**given)
+    allowed = await findings(**given, agent_channel_may_decide=True)
+    assert "ok    approvers: the members of the channel that the agent names" in allowed
+
+
 async def test_what_is_lost_of_the_audit_trail_is_said(findings, tmp_path):
     """Without a folder, or with one that cannot be written."""
     (tmp_path / "file").write_text("")

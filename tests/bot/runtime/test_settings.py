@@ -113,6 +113,16 @@ def test_settings_and_policy_file_do_not_both_say_who_approves(read, name, value
     )
 
 
+def test_an_agent_that_chooses_the_channel_does_not_choose_who_decides(read):
+    """Where `channel` is the only approver and no channel is set, nothing could ever be asked."""
+    only = {"ASSENT_APPROVERS": "channel"}
+    with pytest.raises(SettingsError, match="the agent chooses who decides: set ASSENT_CHANNEL, name people"):
+        read(**only)
+
+    assert read(**only, ASSENT_CHANNEL="C0OPS").channel == "C0OPS"
+    assert read(**only, ASSENT_AGENT_CHANNEL_MAY_DECIDE="true").agent_channel_may_decide
+
+
 def test_a_call_to_slack_ends_within_its_lease(read):
     """A bot posts only if it does."""
     assert read().slack_timeout == 10
@@ -167,6 +177,7 @@ def test_a_signing_secret_alone_means_http_mode(read):
         ({"SLACK_SIGNING_SECRET": "xapp-1"}, "this is an app-level token .*copy the signing secret"),
         ({"SLACK_BOT_TOKEN": "xoxp-1"}, "this is a user's token .*: copy the bot token"),
         ({"ASSENT_CHANNEL": "#approvals"}, "'#approvals' is not a channel id"),
+        ({"REDIS_URL": ""}, "^REDIS_URL: this is not the address of a Redis: write redis://host:6379/0$"),
         (
             {"ASSENT_HTTP_PORT": "abc"},
             "^ASSENT_HTTP_PORT: 'abc' is not a whole number: write a port, as in 3000$",
@@ -179,7 +190,6 @@ def test_a_signing_secret_alone_means_http_mode(read):
         (
             {"ASSENT_REQUIRE_SIGNED": "maybe"},
             "^ASSENT_REQUIRE_SIGNED: 'maybe' is neither true nor false: write one of them$",
-        ({"REDIS_URL": ""}, "^REDIS_URL: this is not the address of a Redis: write redis://host:6379/0$"),
         ),
         (
             {"ASSENT_HTTP_PORT": "99999"},
