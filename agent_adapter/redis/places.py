@@ -1,24 +1,34 @@
 """Where the server of a namespace is: at one address, where Sentinels say, or where a Cluster keeps its keys."""
 
 import asyncio
+import random
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from redis.asyncio.cluster import ClusterNode, RedisCluster
 from redis.asyncio.retry import Retry
-from redis.asyncio.sentinel import MasterNotFoundError, Sentinel
+from redis.asyncio.sentinel import MasterNotFoundError
 from redis.backoff import NoBackoff
+from redis.crc import key_slot
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import RedisClusterException, RedisError
+from redis.exceptions import RedisError
+from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from agent_adapter.background import in_background
 from agent_adapter.redis.address import Host, shown_hosts
 
 _ANSWER_WITHIN = 1.0
 """Seconds that a Sentinel has to answer, and a server of a cluster that is asked where the others are."""
+_ASKING = {
+    "decode_responses": True,
+    "protocol": 2,
+    "socket_timeout": _ANSWER_WITHIN,
+    "socket_connect_timeout": _ANSWER_WITHIN,
+    # The connection that asks where to connect is tried again, and asks again.
+    "retry": Retry(NoBackoff(), 0),
+}
 _LOOKS_EVERY = 1.0
 """Seconds until the Sentinels are asked again, while commands are sent: a former primary takes writes for ten seconds more."""
 _SAID = re.compile(r"^(run_id|role):(\w+)", re.MULTILINE)
@@ -67,8 +77,11 @@ class Place:
 class FoundPlace(Place):
     """A place that Sentinels or nodes have to be asked for. They are asked once, and again when the answer is in doubt."""
 
-    def __init__(self) -> None:
+    def __init__(self, hosts: Sequence[Host], connection: Callable[..., Any]) -> None:
+        """Take those who can be asked, and what makes a connection of redis-py to one of them."""
         super().__init__()
+        self._hosts = list(hosts)
+        self._connection = connection
         self._known: Host | None = None
         self._last: Host | None = None
         self._finding: asyncio.Task[Host | RedisError | OSError] | None = None
@@ -113,16 +126,28 @@ class FoundPlace(Place):
     async def _ask(self) -> Host:
         raise NotImplementedError
 
+    async def _answer(self, host: Host, *command: str) -> Any:
+        """Ask one of them, over a connection of its own.
+
+        A client of redis-py for Sentinels or a cluster closes its connections in tasks. Where the event loop ends before they
+        begin, these connections stay open.
+        """
+        connection = self._connection(host=host[0], port=host[1], **_ASKING)
+        try:
+            await connection.connect()
+            await connection.send_command(*command)
+            return await connection.read_response()
+        finally:
+            await connection.disconnect()
+
 
 class BehindSentinels(FoundPlace):
     """The primary of a service, as its Sentinels name it."""
 
-    def __init__(self, hosts: Sequence[Host], service: str, options: dict[str, Any]) -> None:
-        """Take the Sentinels, what they call the primary, and redis-py's options of connections to them."""
-        super().__init__()
-        self._hosts = list(hosts)
+    def __init__(self, hosts: Sequence[Host], service: str, connection: Callable[..., Any]) -> None:
+        """Take the Sentinels, what they call the primary, and what makes a connection to one of them."""
+        super().__init__(hosts, connection)
         self._service = service
-        self._options = options
         self._looked_at = 0.0
 
     def doubt(self) -> None:
@@ -138,11 +163,8 @@ class BehindSentinels(FoundPlace):
 
     async def replicas(self) -> int:
         """Count the replicas that the Sentinels know. They forget none by themselves."""
-        sentinel = self._sentinel()
-        asking = (each.sentinel_master(self._service) for each in sentinel.sentinels)
-        answers = await asyncio.gather(*asking, return_exceptions=True)
-        await _close(sentinel)
-        return max((int(each["num-slaves"]) for each in answers if isinstance(each, dict)), default=0)
+        answers = await asyncio.gather(*map(self._primary, self._hosts), return_exceptions=True)
+        return max((int(each.get("num-slaves", 0)) for each in answers if isinstance(each, dict)), default=0)
 
     async def _look(self) -> None:
         # Commands go on while no Sentinel answers: the primary does not need them.
@@ -150,73 +172,52 @@ class BehindSentinels(FoundPlace):
             await self._find()
 
     async def _ask(self) -> Host:
-        sentinel = self._sentinel()
-        try:
-            host, port = await sentinel.discover_master(self._service)
-        except MasterNotFoundError as error:
-            raise MasterNotFoundError(
-                f"The Sentinels {shown_hosts(self._hosts)} name no primary of {self._service!r} that is up: are they running, "
-                "do they let this client in, and is this the name that `sentinel monitor` has? In a failover, wait for its end"
-            ) from error
-        finally:
-            await _close(sentinel)
-        # redis-py has put the one that answered first.
-        found = (each.connection_pool.connection_kwargs for each in sentinel.sentinels)
-        self._hosts = [(each["host"], each["port"]) for each in found]
-        return str(host), int(port)
+        failed = None
+        for sentinel in list(self._hosts):
+            try:
+                said = await self._primary(sentinel)
+            except (RedisConnectionError, RedisTimeoutError) as error:
+                failed = error
+                continue
+            if said and not {"s_down", "o_down"} & set(said["flags"].split(",")):
+                # The one that answered is asked first next time.
+                self._hosts.sort(key=lambda each: each != sentinel)
+                return said["ip"], int(said["port"])
+        raise MasterNotFoundError(
+            f"The Sentinels {shown_hosts(self._hosts)} name no primary of {self._service!r} that is up: are they running, "
+            "do they let this client in, and is this the name that `sentinel monitor` has? In a failover, wait for its end"
+        ) from failed
 
-    def _sentinel(self) -> Any:
-        return Sentinel(self._hosts, sentinel_kwargs={**self._options, **_limits(), "decode_responses": True})  # type: ignore[no-untyped-call]  # redis-py does not type it
+    async def _primary(self, sentinel: Host) -> dict[str, str]:
+        """Read what a Sentinel says of the primary; nothing where it does not know the service."""
+        for each in await self._answer(sentinel, "SENTINEL", "MASTERS"):
+            said = dict(zip(each[::2], each[1::2], strict=True))
+            if said["name"] == self._service:
+                return said
+        return {}
 
 
 class InCluster(FoundPlace):
     """The primary that has the slot of a key, as the servers of its Cluster say."""
 
-    def __init__(self, hosts: Sequence[Host], key: str, options: dict[str, Any]) -> None:
-        """Take servers that say where the others are, a key, and redis-py's options of connections to them."""
-        super().__init__()
-        self._hosts = list(hosts)
-        self._key = key
-        self._options = options
+    def __init__(self, hosts: Sequence[Host], key: str, connection: Callable[..., Any]) -> None:
+        """Take servers that say where the others are, a key, and what makes a connection to one of them."""
+        super().__init__(hosts, connection)
+        self._slot = key_slot(key.encode())
 
     async def _ask(self) -> Host:
-        nodes = [ClusterNode(host, port) for host, port in self._hosts]
-        # Other slots may have no server for now.
-        cluster = RedisCluster(
-            startup_nodes=nodes, require_full_coverage=False, protocol=2, **self._options, **_limits()
-        )
-        try:
-            await cluster.initialize()
-            node = cluster.get_node_from_key(self._key)
-        except RedisClusterException as error:
-            raise _reason(error) from error
-        finally:
-            await cluster.aclose()
-        # Those of the address may go, one after the other.
-        self._hosts = list(
-            dict.fromkeys([*self._hosts, *((each.host, int(each.port)) for each in cluster.get_nodes())])
-        )
-        assert node
-        return node.host, int(node.port)
-
-
-def _limits() -> dict[str, Any]:
-    return {
-        "socket_timeout": _ANSWER_WITHIN,
-        "socket_connect_timeout": _ANSWER_WITHIN,
-        # The connection that asks where to connect is tried again, and asks again.
-        "retry": Retry(NoBackoff(), 0),
-    }
-
-
-def _reason(error: Exception) -> RedisError:
-    """Give what a server said, or how it failed, behind an error of redis-py's cluster, which is no RedisError."""
-    first: BaseException = error
-    while cause := first.__cause__ or first.__context__:
-        first = cause
-    return first if isinstance(first, RedisError) else RedisConnectionError(str(error))
-
-
-async def _close(sentinel: Any) -> None:
-    for each in sentinel.sentinels:
-        await each.aclose()
+        failed: Exception = RedisConnectionError("no server has the keys of this namespace")
+        # One that was cut off from the others names a former primary, so each time another one is asked first.
+        for host in random.sample(self._hosts, len(self._hosts)):
+            try:
+                ranges = await self._answer(host, "CLUSTER", "SLOTS")
+            except (RedisError, OSError) as error:
+                failed = error
+                continue
+            # Those of the address may go, one after the other.
+            servers = [(name or host[0], port) for _, _, *each in ranges for name, port, *_ in each]
+            self._hosts = list(dict.fromkeys([*self._hosts, *servers]))
+            for first, last, (name, port, *_), *_ in ranges:
+                if first <= self._slot <= last:
+                    return name or host[0], port
+        raise failed

@@ -3,9 +3,10 @@
 import asyncio
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-from redis.asyncio import BlockingConnectionPool, ConnectionPool, Redis, SSLConnection
+from redis.asyncio import BlockingConnectionPool, ConnectionPool, Redis
 from redis.asyncio.connection import AbstractConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialWithJitterBackoff, NoBackoff
@@ -261,14 +262,13 @@ def _open(
 
 def _new_place(address: Address, namespace: str, pool: ConnectionPool) -> Place:
     options = {name: value for name, value in pool.connection_kwargs.items() if name.startswith("ssl_")}
-    if pool.connection_class is SSLConnection:
-        options["ssl"] = True
     if address.kind == "sentinel":
-        return BehindSentinels(address.hosts, address.service, {**options, **address.login})
+        options |= address.login
+        return BehindSentinels(address.hosts, address.service, partial(pool.connection_class, **options))
     if address.kind == "cluster":
         login = ("username", "password", "credential_provider")
         options |= {name: pool.connection_kwargs[name] for name in login if name in pool.connection_kwargs}
-        return InCluster(address.hosts, Keys(namespace).meta, options)
+        return InCluster(address.hosts, Keys(namespace).meta, partial(pool.connection_class, **options))
     return Place((pool.connection_kwargs.get("host", "localhost"), pool.connection_kwargs.get("port", 6379)))
 
 

@@ -1,6 +1,7 @@
 """Which Redis will do, what is said about one that will not, and what a namespace agrees on."""
 
 import asyncio
+import gc
 from contextlib import suppress
 from functools import partial
 
@@ -20,7 +21,7 @@ from agent_adapter.errors import (
 from agent_adapter.redis import pool as connection
 from agent_adapter.redis.address import address_of
 from agent_adapter.redis.change import read_hashes
-from agent_adapter.redis.pool import freeze_meta, open_blocking_redis, open_redis
+from agent_adapter.redis.pool import freeze_meta, open_blocking_redis, open_redis, place_of
 from agent_adapter.redis.scripts import Scripts
 from agent_adapter.redis.server_check import check_server, explained, judge_server, unsaid
 
@@ -46,6 +47,24 @@ async def test_a_command_that_is_cancelled_at_any_moment_ends_as_cancelled(redis
 
             assert command.cancelled(), steps
         assert await redis.ping()
+
+
+@pytest.mark.parametrize("service", ["sentinels", "cluster"])
+def test_a_loop_that_ends_at_any_moment_of_looking_for_the_primary_leaves_nothing_open(service, request):
+    """Who has asked for the primary may be gone by then. Python would complain of the connection later, in another test."""
+    url = request.getfixturevalue(service).url
+
+    async def asked(steps: int) -> None:
+        place = place_of(open_redis(url))
+        asking = asyncio.create_task(place.find())
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        asking.cancel()
+
+    # The last loops end after the answer.
+    for steps in range(300):
+        asyncio.run(asked(steps))
+    gc.collect()
 
 
 async def test_a_connection_that_is_closed_at_any_moment_of_a_command_is_a_lost_connection(redis_url):
