@@ -45,8 +45,8 @@ CHANNELS: Mapping[Role, tuple[Literal["inbox"], ...]] = {
 }
 """Where messages may be published. A bot may publish and listen everywhere in its namespace."""
 
-_OF_CONNECTIONS = "cluster|slots command info ping select"
-"""redis-py asks for the commands of a Cluster, and where their keys are."""
+_OF_CONNECTIONS = "cluster|slots info ping select"
+"""The servers of a Cluster are asked which of them has which keys."""
 _OF_SCRIPTS = "eval evalsha"
 _OF_AGENTS = (
     "del exists get hdel hexists hget hgetall hmget hset hsetnx mget pexpire pttl publish set time type "
