@@ -1,10 +1,13 @@
 """Decisions that take several people, and arguments that nobody is shown."""
 
+import asyncio
 import json
+from contextlib import suppress
 
 import pytest
 
 from agent_adapter import Context
+from playground.errors import ControlError
 from tests.support.builders import an_action, review
 from tests.support.people import words
 
@@ -93,6 +96,10 @@ async def test_a_vote_of_somebody_who_left_does_not_count_when_it_would_become_f
     )
     assert not reviewing.done()
     await slack.clear_faults()
-    await mira.press(card, "approve:0")
+    while not reviewing.done():
+        # A busy bot may say again that it was not told in time. The button is gone once it is final.
+        with suppress(ControlError):
+            await mira.press(card, "approve:0")
+        await asyncio.wait([reviewing], timeout=1)
 
     assert (await reviewing).records[0].agreed_by == ("U0ERIK", "U0MIRA")
