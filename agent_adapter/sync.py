@@ -114,8 +114,9 @@ class SyncApprovalClient:
     def _is_inside(self) -> bool:
         return self._background is not None and threading.current_thread() is self._background.thread
 
-    def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        background = self._background
+    def _run(self, work: Coroutine[Any, Any, T], of_body: "_Background | None" = None) -> T:
+        # What ends a body runs also once another thread has left the client: its tool must not run again.
+        background = of_body or self._background
         # A fork of the process has no such thread.
         if background is None or not background.thread.is_alive():
             work.close()
@@ -129,11 +130,12 @@ class SyncApprovalClient:
                 "or call the function that asks through `asyncio.to_thread`"
             )
         future = asyncio.run_coroutine_threadsafe(work, background.loop)
-        self._calls.add(future)
-        future.add_done_callback(self._calls.discard)
-        if self._background is not background:
-            # Another thread has left the client meanwhile, and did not see this call.
-            future.cancel()
+        if not of_body:
+            self._calls.add(future)
+            future.add_done_callback(self._calls.discard)
+            if self._background is not background:
+                # Another thread has left the client meanwhile, and did not see this call.
+                future.cancel()
         try:
             return future.result()
         except BaseException:
@@ -143,15 +145,20 @@ class SyncApprovalClient:
     @contextmanager
     def inside(self, context: AbstractAsyncContextManager[DecidedResume]) -> Iterator[DecidedResume]:
         """Enter an asynchronous context of the client on the background loop, and leave it at the end of the body."""
-        resume = self.run(context.__aenter__())
+        background, resume = self._background, self.run(context.__aenter__())
         try:
             with carrying(resume):
                 yield resume
         except BaseException as error:
             # The context only has to know of the error; it is raised again here.
-            self._run(context.__aexit__(type(error), error, error.__traceback__))
+            self._run(context.__aexit__(type(error), error, error.__traceback__), of_body=background)
             raise
-        self._run(context.__aexit__(None, None, None))
+        else:
+            self._run(context.__aexit__(None, None, None), of_body=background)
+        finally:
+            if not self._background:
+                # It has connected anew.
+                self._run(self.client.close(), of_body=background)
 
     def _each(self, found: AsyncIterator[T]) -> Iterator[T]:
         end: Any = object()

@@ -246,6 +246,21 @@ def test_leaving_a_client_ends_the_calls_of_other_threads(redis_url, elsewhere):
         assert staying.result(60)
 
 
+def test_a_body_that_ends_after_its_client_was_left_still_uses_up_the_answer(redis_url, approvals, desk):
+    """Another thread left the client while a tool ran: nobody may run that tool a second time."""
+    leaving = SyncApprovalClient.from_url(redis_url, agent="billing")
+    with leaving:
+        interrupt = leaving.interrupt(an_interrupt(an_action("pay")).request)
+        leaving.publish(interrupt)
+        desk.decide(desk.next_question(), {0: ApproveDecision()})
+        body = leaving.resuming(interrupt.id, interrupt=interrupt)
+        body.__enter__()
+    body.__exit__(None, None, None)
+
+    with pytest.raises(ConsumedError), approvals.resuming(interrupt.id):
+        pass
+
+
 def test_work_that_ends_the_program_ends_only_for_its_caller(approvals, elsewhere):
     """`sys.exit` inside of what runs reaches whoever called it; the others' waits go on."""
 
