@@ -19,7 +19,7 @@ from bot.domain.audit import Facts
 from bot.domain.codec import dumped, proposal_field, shown_field
 from bot.domain.ids import KEPT, MessageId, Remark
 from bot.domain.standing import StandingMatch, StandingTerms, standing_name
-from bot.domain.votes import PROPOSAL, Ballot, Outcome, Press, Proposal, Vote
+from bot.domain.votes import PROPOSAL, UNNAMED, Ballot, Outcome, Press, Proposal, Vote
 from bot.domain.waiting import circle_of, circle_of_proposal, requester_of
 
 
@@ -288,11 +288,16 @@ def propose(
     place: Place | None,
     facts: Facts,
     at: datetime,
+    press: Press = UNNAMED,
 ) -> tuple[Outcome, Change | None]:
     """Keep an edit that another rule decides about, beside the call, which stays open.
 
-    It replaces an earlier one and the votes on that, and its author's earlier vote.
+    It replaces an earlier one and the votes on that, and its author's earlier vote. One form proposes once, however often it
+    is delivered or sent to Redis: colleagues may have proposed something else meanwhile.
     """
+    mark = f"{press.name}:proposed"
+    if press.name and mark in state.presses:
+        return Outcome.REPEAT, None
     if index in state.tokens:
         return Outcome.TAKEN, None
     if not state.is_open:
@@ -301,6 +306,7 @@ def propose(
     if known and known.name == proposal.name:
         return Outcome.REPEAT, None
     fields: dict[str, Text] = {f"proposal:{index}": proposal_field(proposal, at=unix_milliseconds(at))}
+    fields |= {f"press:{mark}": str(index)} if press.name else {}
     if place and place not in state.admission.places:
         fields[f"place:{len(state.admission.places)}"] = dumped(place)
     said = {"index": str(index), "by": proposal.by, "policy": proposal.policy, "proposal": proposal.name}

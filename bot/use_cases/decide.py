@@ -103,14 +103,7 @@ class Decisions:
         return answer
 
     async def agree(
-        self,
-        state: Approval,
-        user: str,
-        index: int,
-        name: str,
-        *,
-        typed: str = "",
-        press: Press = UNNAMED,
+        self, state: Approval, user: str, index: int, name: str, *, typed: str = "", press: Press = UNNAMED
     ) -> Answer:
         """Record that one person agrees with the proposal of this name, and typed this value of it."""
         until, proposal = look_up_until(), state.proposals.get(index)
@@ -210,6 +203,7 @@ class Decisions:
             place=opening.place,
             facts=facts_of_ballot(state, index, ballot, name=name, how="form"),
             at=datetime.now(UTC),
+            press=press,
         )
         outcome = await self.store.update(state, proposing)
         said = {"index": index, "rule": proposal.rule, "outcome": outcome}
@@ -451,8 +445,7 @@ def _not_theirs(
     reasons = " ".join(dict.fromkeys(refused.values()))
     actions = [{"index": index, "decision": kind} for index in refused]
     logger.info(
-        "click.refused",
-        extra={"interrupt_id": state.id, "user": user, "actions": actions, "reason": reasons},
+        "click.refused", extra={"interrupt_id": state.id, "user": user, "actions": actions, "reason": reasons}
     )
     return Answer(False, reasons, why="not_allowed") if is_all else None
 
@@ -480,11 +473,7 @@ def _asks_the_same(newest: Approval, state: Approval, indices: Iterable[int]) ->
 
 
 def _texts(
-    state: Approval,
-    user: str,
-    ballots: Mapping[int, Ballot],
-    standing: StandingTerms | None,
-    name: str,
+    state: Approval, user: str, ballots: Mapping[int, Ballot], standing: StandingTerms | None, name: str
 ) -> dict[int, str]:
     """Write the decisions of a person as the record keeps them."""
     return {

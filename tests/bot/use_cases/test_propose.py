@@ -11,7 +11,7 @@ from bot.domain import transitions
 from bot.domain.admission import Terms
 from bot.domain.ids import Remark
 from bot.domain.standing import StandingLimits
-from bot.domain.votes import Ballot, Outcome, Proposal
+from bot.domain.votes import UNNAMED, Ballot, Outcome, Press, Proposal
 from bot.rendering.card.card import render_card
 from bot.rendering.card.votes import proposal_text
 from bot.sentences import in_answer
@@ -64,10 +64,10 @@ def a_proposal(name="one", by=DANA, amount=4000, **fields):
     )
 
 
-async def propose(store, state, proposal, *, place=None, index=0):
+async def propose(store, state, proposal, *, place=None, index=0, press=UNNAMED):
     remark = Remark(kind="propose", places=(0,), actions=(index,), by=proposal.by)
     asking = partial(transitions.propose, index=index, proposal=proposal, remark=remark, place=place)
-    return await store.update(await newest(store, state), partial(asking, facts=FACTS, at=NOW))
+    return await store.update(await newest(store, state), partial(asking, facts=FACTS, at=NOW, press=press))
 
 
 async def agree(store, state, by, proposal):
@@ -167,6 +167,20 @@ async def test_a_newer_proposal_drops_the_votes_of_the_older_and_what_its_author
     assert await propose(store, state, a_proposal("three", by=MIRA)) is Outcome.RECORDED
     assert 0 not in (await newest(store, state)).votes
     assert await press(store, state, MIRA, ApproveDecision()) == ["counted"]
+
+
+async def test_a_form_that_is_sent_again_proposes_nothing_anew(client, store):
+    """Its answer was lost, and a colleague has proposed something else since: that proposal and its votes stay."""
+    state = await asked(client, store, quorum=3)
+    sent, newer = Press("form", "dana's"), a_proposal("two", by=ERIK, amount=9)
+    await propose(store, state, a_proposal(), press=sent)
+    await propose(store, state, newer, press=Press("form", "erik's"))
+    await agree(store, state, MIRA, newer)
+
+    assert await propose(store, state, a_proposal(), press=sent) is Outcome.REPEAT
+    after = await newest(store, state)
+    assert after.proposals[0].name == newer.name
+    assert [vote.user for vote in after.votes[0]] == [MIRA]
 
 
 @pytest.mark.parametrize("there", [(), ("two",)], ids=["it is gone", "a newer one is there"])
