@@ -40,7 +40,7 @@ if is_counted then
 end
 
 local function over()
-  local count, bytes = 0, size
+  local count, bytes = 0, tonumber(size)
   for _, each in ipairs(redis.call('HVALS', held)) do
     count, bytes = count + 1, bytes + each
   end

@@ -51,6 +51,12 @@ async def test_no_more_interrupts_are_open_than_the_limit_across_replicas(client
     assert {found for found in broken if found} == {("pending", 3)}
 
 
+async def test_the_first_interrupt_of_an_agent_is_weighed_before_it_is_stored(store):
+    """As the HTTP API asks, which has nothing of this agent to compare it with."""
+    assert await store.reserve("billing", Limits(bytes=10_000), size=9_000) == frozenset()
+    assert await store.reserve("billing", Limits(bytes=10_000), size=11_000) == ("bytes", 11_000)
+
+
 async def test_what_has_ended_makes_room(client, store):
     """An interrupt that was settled, and one whose record is gone, count no more; one that is open does."""
     limits, ids = Limits(pending=3), [await publish(client, f"run-{n}") for n in range(5)]
