@@ -260,11 +260,7 @@ class ApprovalClient:
             marks=self._marks,
         )
         self.runs = Runs(
-            scripts,
-            keys,
-            self._state_cipher,
-            agent=self.agent,
-            is_signed=self._verifier is not None,
+            scripts, keys, self._state_cipher, agent=self.agent, is_signed=self._verifier is not None
         )
         self._claims = Claims(self._records, lease=milliseconds(self._lease))
         self._reports = Reports(self.report)
@@ -292,13 +288,16 @@ class ApprovalClient:
         """Whether it takes only signed decisions: it has a ring."""
         return self._verifier is not None
 
-    def check_open(self) -> None:
-        """Raise an error when this client is not connected.
+    def check_open(self, *, keeps_state: bool = False) -> None:
+        """Raise an error when this client is not connected, or `keeps_state` where nothing would protect the state of a run.
 
         Raises:
             AgentAdapterError: when it was not entered yet, or was closed.
+            InvalidRequestError: when a state is to be kept, and the key for it is missing.
         """
         self._replies.check_open()
+        if keeps_state:
+            self._records.check_state_key()
 
     async def close(self) -> None:
         """End all waits and close the connections."""

@@ -344,16 +344,20 @@ class Records:
         """Return the fields of the record and of its run about a continuation; none without one."""
         if interrupt.continuation is None:
             return {}, {}
+        self.check_state_key()
+        text = dump_continuation(interrupt.continuation)
+        needs = f"{interrupt.agent}: {interrupt.continuation.needs}"
+        closed = self._state_cipher.close(text, record=record, field=continuation_field(body))
+        return {"needs": needs, "head_start": self.grace}, {"continuation": closed}
+
+    def check_state_key(self) -> None:
+        """Refuse to store the state of a run that nothing would protect."""
         why = f"{RECORD_KEY} encrypts the question" if self._scripts.cipher else ""
         why = "decisions are signed (there is a ring)" if self._verifier else why
         if why and not self._state_cipher:
             raise InvalidRequestError(
                 f"continuation: {why}, and nothing would protect the state of its run: set {STATE_KEY} too"
             )
-        text = dump_continuation(interrupt.continuation)
-        needs = f"{interrupt.agent}: {interrupt.continuation.needs}"
-        closed = self._state_cipher.close(text, record=record, field=continuation_field(body))
-        return {"needs": needs, "head_start": self.grace}, {"continuation": closed}
 
     async def add_waiter(self, interrupt_id: str, *, each_decision: bool = False) -> None:
         """Have this process woken when a record ends or gets a notice; with `each_decision`, at each decision too."""

@@ -113,13 +113,7 @@ class Runs:
     """
 
     def __init__(
-        self,
-        scripts: Scripts,
-        keys: Keys,
-        cipher: Cipher,
-        *,
-        agent: str = "",
-        is_signed: bool = False,
+        self, scripts: Scripts, keys: Keys, cipher: Cipher, *, agent: str = "", is_signed: bool = False
     ) -> None:
         self._agent = agent
         self.cipher = cipher
@@ -129,7 +123,7 @@ class Runs:
 
     def open_state(self, text: str, *, record: str, field: str) -> str:
         """Decrypt a part of the state of a run; without a key, return it unchanged."""
-        if self.is_signed and not self.cipher:
+        if self.is_signed and not self.cipher and not text.startswith(MARK):
             raise UnreadableContinuationError(
                 "decisions are signed (there is a ring), but this state is not protected against changes in Redis: set "
                 f"{STATE_KEY}, in the process that asks and in this one"
@@ -144,8 +138,13 @@ class Runs:
         except LockedRecordError as error:
             raise UnreadableContinuationError(str(error)) from error
 
-    async def lease(self, needs: Sequence[str], *, limit: int, lease: int) -> tuple[list[OwedRun], set[str]]:
-        """Take up to `limit` due runs that have one of these needs, for `lease` milliseconds; return the needs of others, too."""
+    async def lease(
+        self, needs: Sequence[str], *, limit: int, lease: int, leave: Collection[str] = ()
+    ) -> tuple[list[OwedRun], set[str]]:
+        """Take up to `limit` due runs that have one of these needs, for `lease` milliseconds; return the needs of others, too.
+
+        Those of `leave` stay where they are.
+        """
         taken: list[OwedRun] = []
         missing: set[str] = set()
         passed, due = 0, [("", "")] * LOOKED_AT
@@ -156,7 +155,11 @@ class Runs:
             for (interrupt_id, not_before), need in zip(own, await self._needs(own), strict=True):
                 if need not in needs:
                     missing |= {need} if need else set()
-                elif len(taken) < limit and (till := await self._taken(interrupt_id, not_before, lease)):
+                elif (
+                    interrupt_id not in leave
+                    and len(taken) < limit
+                    and (till := await self._taken(interrupt_id, not_before, lease))
+                ):
                     taken.append(OwedRun(interrupt_id, till))
                     passed -= 1
         return taken, missing

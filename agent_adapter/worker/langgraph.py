@@ -82,6 +82,7 @@ class ResumableGraph:
             AgentAdapterError: as in `ApprovalClient.publish`. The thread stays paused.
         """
         thread = self._thread(approvals, config, asking)
+        approvals.check_open(keeps_state=True)
         async with thread.beginning(input) as begins:
             if begins:
                 await self.graph.ainvoke(input, thread.config, **self._options)
@@ -93,6 +94,7 @@ class ResumableGraph:
     ) -> Any:
         """Run the graph to its end, as `integrations.langgraph.run` does. If this process dies, a worker resumes the run."""
         self._thread(approvals, config, asking)
+        approvals.check_open(keeps_state=True)
         asking["continuation"] = self.continuation(config)
         return await run(
             self.graph,

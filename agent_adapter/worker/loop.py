@@ -183,6 +183,8 @@ class ResumeWorker:
         self._longest = milliseconds(retry_at_most)
         self._running: dict[str, asyncio.Task[None]] = {}
         self._warned: set[str] = set()
+        self._unreadable: set[str] = set()
+        """The runs whose state only another worker can read."""
         self._stopping = asyncio.Event()
         self.loop = Loop("worker", within=SILENT_ROUNDS * self._sweep)
         """Says whether the worker makes progress, for a supervisor."""
@@ -220,7 +222,10 @@ class ResumeWorker:
         free = self._at_once - len(self._running)
         if free <= 0:
             return
-        runs, missing = await self._approvals.runs.lease(list(self._by_needs), limit=free, lease=self._lease)
+        needed = list(self._by_needs)
+        runs, missing = await self._approvals.runs.lease(
+            needed, limit=free, lease=self._lease, leave=self._unreadable
+        )
         for needs in missing:
             if needs.startswith(f"{self._approvals.agent}: "):
                 self._warn_once(
@@ -257,7 +262,10 @@ class ResumeWorker:
                 logger.exception("run.set_aside", extra={"interrupt_id": interrupt_id})
             self._warn_once(interrupt_id, "%s is left to others: %s", interrupt_id, error)
             await self._approvals.runs.failed(interrupt_id, attempt=LEFT, reason=str(error))
-            return self._lease
+            if isinstance(error, CutOffError):
+                return self._lease
+            self._unreadable.add(interrupt_id)
+            return 0
         except (ClaimedError, ClaimLostError):
             return self._lease
         except (ConsumedError, UnknownInterruptError) as error:

@@ -95,7 +95,7 @@ class ResumableAgent:
         """
         expect_client(approvals)
         check_asking(asking)
-        approvals.check_open()
+        approvals.check_open(keeps_state=True)
         check_run(self.agent, input, self._allow_always)
         await check_servers(self.agent)
         result = await Runner.run(self.agent, input, **self._options)

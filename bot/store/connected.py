@@ -117,10 +117,7 @@ class Connected:
             NotConfirmedError, StoreUnavailableError: when that is not certain in time.
         """
         if self.durability.mode != "local":
-            await self._in_time(
-                self._guarded(self.confirming.ask()),
-                WITHIN + self._extra,
-            )
+            await self._in_time(self._guarded(self.confirming.ask()), WITHIN + self._extra)
 
     async def _swap(
         self,

@@ -17,6 +17,8 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 from openai.types.responses.response_function_shell_tool_call import Action, ResponseFunctionShellToolCall
 
+from agent_adapter.cipher import Cipher
+from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction, RejectDecision
 from agent_adapter.errors import ConsumedError, InvalidRequestError, UnknownInterruptError
@@ -304,23 +306,36 @@ async def test_run_of_another_agent_is_left_alone(redis_url, store, notes, caplo
 
 @pytest.mark.parametrize("kind", ["graph", "openai"])
 async def test_state_is_encrypted_where_a_key_is_given(redis_url, store, notes, kind, caplog):
-    """Nobody reads it in Redis, an older key still opens it, and a worker without the key says so and leaves it."""
+    """Nobody reads it in Redis, and an older key still opens it. A worker without the key leaves it at once to one that has it."""
     old, new = (a_key() for _ in range(2))
     agent = one_of(kind, notes, InMemorySaver())
     async with a_client(redis_url, keys=[old]) as approvals:
         asked = await started(agent, approvals, "thread-of-dana")
     await decide(store, asked.interrupt_id)
     stored = await store._redis.hget(store.keys.run(asked.interrupt_id), "continuation")
-    async with a_client(redis_url, keys=[new]) as other, working(other, agent):
+    async with a_client(redis_url, keys=[new]) as other, working(other, agent, lease=LONG):
         await eventually(lambda: said(caplog, "is left to others"))
         left = await listed(redis_url)
-    async with a_client(redis_url, keys=[new, old]) as both, working(both, agent):
-        await next_question(store, after=[asked.interrupt_id])
+        async with a_client(redis_url, keys=[new, old]) as both, working(both, agent, lease=LONG):
+            await next_question(store, after=[asked.interrupt_id])
 
     assert "thread-of-dana" not in stored
     assert "report.txt" not in stored
     assert "continuation was encrypted with a key that is not in ASSENT_STATE_KEY" in left[0][3]
     assert sorted(notes.calls) == RAN[:2]
+
+
+@pytest.mark.parametrize("kind", ["graph", "openai"])
+async def test_a_run_does_not_begin_where_its_state_could_not_be_kept(redis_url, notes, kind):
+    """Questions are encrypted and states would not be: that is said before the model is asked anything."""
+    agent = one_of(kind, notes, InMemorySaver())
+    keys = {"record_cipher": Cipher([a_key()]), "state_cipher": Cipher([])}
+    async with ApprovalClient.from_url(redis_url, agent="billing", **keys) as approvals:
+        with pytest.raises(InvalidRequestError, match="set ASSENT_STATE_KEY too"):
+            await started(agent, approvals)
+
+    if kind == "graph":
+        assert not (await agent.graph.aget_state(thread("t"))).values
 
 
 async def gives_it_another_title(store, ids):
