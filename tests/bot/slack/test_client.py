@@ -8,12 +8,7 @@ from aiohttp import ClientSession, ClientTimeout, web
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from bot.domain.errors import (
-    InterruptFaultError,
-    SlackBusyError,
-    SlackUnclearError,
-    WorkspaceFaultError,
-)
+from bot.domain.errors import InterruptFaultError, SlackBusyError, SlackUnclearError, WorkspaceFaultError
 from bot.domain.ids import EVENT_TYPE, Label, MessageId
 from bot.slack.client import SlackClient, _as_our_error
 from playground.server import Playground

@@ -23,10 +23,7 @@ RUNS = count()
 
 
 async def asked(
-    client: ApprovalClient,
-    store: ApprovalStore,
-    *each: Terms,
-    allowed: tuple[str, ...] = KNOWN_DECISIONS,
+    client: ApprovalClient, store: ApprovalStore, *each: Terms, allowed: tuple[str, ...] = KNOWN_DECISIONS
 ) -> Approval:
     """Ask about an action on each of these terms, 56 minutes ago for an hour, so that more time may be asked for."""
     actions = [an_action(allowed=allowed) for _ in each]
