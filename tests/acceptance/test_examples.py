@@ -96,10 +96,7 @@ async def decides(dana):
 
 EDITED = {"name": "send_email", "args": {"to": "dana@example.com", "subject": "Invoice 18"}}
 DECIDED = {
-    "decisions": [
-        {"type": "edit", "editedAction": EDITED},
-        {"type": "reject", "message": "Keep the drafts."},
-    ]
+    "decisions": [{"type": "edit", "editedAction": EDITED}, {"type": "reject", "message": "Keep the drafts."}]
 }
 
 
