@@ -1,5 +1,6 @@
 """A person between an AI agent's tool call and its execution: the library an agent imports."""
 
+from agent_adapter.ask import DecidedCall as DecidedCall
 from agent_adapter.asking import Asking as Asking
 from agent_adapter.client import ApprovalClient as ApprovalClient
 from agent_adapter.contract.hitl import (
@@ -41,6 +42,7 @@ from agent_adapter.errors import (
     InvalidRequestError as InvalidRequestError,
     LockedRecordError as LockedRecordError,
     LoopBrokenError as LoopBrokenError,
+    NotApprovedError as NotApprovedError,
     NotDecidedError as NotDecidedError,
     ReceiptError as ReceiptError,
     RejectedError as RejectedError,

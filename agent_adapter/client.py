@@ -5,26 +5,27 @@ import inspect
 import logging
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Never, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Never, Self, TypeVar, Unpack
 
 from pydantic import TypeAdapter
 from redis.asyncio import Redis
 from redis.credentials import CredentialProvider
 
 from agent_adapter import tracing
+from agent_adapter.ask import DECISIONS, CallToAsk, DecidedCall, pauses_of, to_calls, to_request
 from agent_adapter.asking import Asking, check_asking
 from agent_adapter.background import in_background
 from agent_adapter.cipher import RECORD_KEY, STATE_KEY, Cipher
 from agent_adapter.contract.arguments import check_text
-from agent_adapter.contract.hitl import HITLRequest
+from agent_adapter.contract.hitl import ActionRequest, HITLRequest
 from agent_adapter.contract.identity import interrupt_id, thread_id
-from agent_adapter.contract.interrupt import Decided, DecidedResume, Interrupt, Resume
+from agent_adapter.contract.interrupt import Context, Decided, DecidedResume, Interrupt, Resume
 from agent_adapter.contract.names import Namespace, did_you_mean
 from agent_adapter.contract.outcome import Outcome, Reported
 from agent_adapter.contract.record import GRACE, check_same_words, in_order, matching_actions, milliseconds
@@ -466,6 +467,79 @@ class ApprovalClient:
             logger.warning("%s waits on: %s", interrupt_id, fault)
         return None
 
+    async def ask(
+        self,
+        tool: str,
+        args: Mapping[str, Any],
+        *,
+        allowed: str | Sequence[str] = DECISIONS,
+        why: str | None = None,
+        schema: Mapping[str, Any] | None = None,
+        requested_by: str | None = None,
+        run: str | None = None,
+        **asking: Unpack[Asking],
+    ) -> DecidedCall:
+        """Ask about one call, and wait. Run the call with the `args` of what this returns:
+
+            call = await approvals.ask("delete_file", {"path": path}, channel="C0123ABCD")
+            delete_file(**call.args)
+
+        The answer is used up before this returns: a process that dies after that does not run the call.
+
+        Args:
+            tool: The name of the tool.
+            args: Its arguments, JSON.
+            allowed: The decisions that people can choose from: `approve`, `edit`, `reject`, `respond`.
+            why: What the agent says about the call. Its card quotes it.
+            schema: A JSON Schema of the arguments, for the form of an edit.
+            requested_by: The Slack id of the person for whom the agent acts.
+            run: The id of a run. In one run, the same call finds the same question, also from another process, and is
+                answered once. Without it, each call is a new question, and one that is cancelled is withdrawn.
+            asking: Where and how long to ask: `channel`, `thread_ts`, `context`, `expires_in`, `on_expiry`.
+
+        Returns:
+            What was decided. `args` of it raises `NotApprovedError` for everything but an approval or an edit.
+
+        Raises:
+            InterruptEndedError: when nobody decided in time, or it was refused or withdrawn.
+            ConsumedError: when this run had the answer already.
+            InvalidRequestError: when this cannot be asked; the message names the place.
+            AgentAdapterError: as in `publish` and `wait`.
+        """
+        action = ActionRequest(name=tool, args=args, description=why)
+        schemas = {tool: schema} if schema else {}
+        (call,) = await self.ask_all(
+            [action], allowed=allowed, schemas=schemas, requested_by=requested_by, run=run, **asking
+        )
+        return call
+
+    async def ask_all(
+        self,
+        calls: Sequence[CallToAsk],
+        *,
+        allowed: str | Sequence[str] = DECISIONS,
+        schemas: Mapping[str, Mapping[str, Any]] | None = None,
+        requested_by: str | None = None,
+        run: str | None = None,
+        **asking: Unpack[Asking],
+    ) -> tuple[DecidedCall, ...]:
+        """Ask about several calls on one card, and wait until all are decided. The rest is as in `ask`.
+
+            first, second = await approvals.ask_all([("pay", {"cents": 5}), ("pay", {"cents": 7})])
+
+        Args:
+            calls: Each a tool and its arguments, or an `ActionRequest`.
+            schemas: JSON Schemas of the arguments, by tool.
+        """
+        request = to_request(calls, allowed, schemas or {})
+        if requested_by is not None:
+            if asking.get("context"):
+                raise WrongArgumentError("requested_by: the context says this: write it there, or leave out the context")
+            asking["context"] = Context(requested_by=requested_by)
+        asking.setdefault("on_expiry", "raise")
+        interrupt = self.interrupt(request, run=run, pauses=pauses_of(request) if run else None, **asking)
+        return to_calls(request, await self._review(interrupt, can_be_found=run is not None))
+
     async def review(self, request: HITLRequest, **asking: Unpack[Asking]) -> DecidedResume:
         """Ask about a batch, wait, and return what was decided: publish, wait, claim and finish in one call.
 
@@ -480,9 +554,11 @@ class ApprovalClient:
             AgentAdapterError: as in `publish` and `wait`.
         """
         interrupt = self.interrupt(request, **asking)
-        lasts = interrupt.continuation is not None
+        return await self._review(interrupt, can_be_found=interrupt.continuation is not None)
+
+    async def _review(self, interrupt: Interrupt, *, can_be_found: bool) -> DecidedResume:
         async with (
-            nullcontext() if lasts else withdrawn_on_cancel(self, interrupt),
+            nullcontext() if can_be_found else withdrawn_on_cancel(self, interrupt),
             self.reviewing(interrupt) as resume,
         ):
             return resume

@@ -65,16 +65,24 @@ class InterruptRefusedError(InterruptEndedError):
         """Short machine-readable reason, such as `channel_not_found` or `policy`."""
 
 
-class RejectedError(AgentAdapterError):
-    """The reviewer rejected this call: it did not run."""
+class NotApprovedError(AgentAdapterError):
+    """People did not approve this call: it did not run."""
+
+    how = "was answered"
 
     def __init__(self, tool: str, *, reason: str | None, decided_by: str) -> None:
-        super().__init__(f"{tool} was rejected and did not run" + (f": {reason}" if reason else ""))
+        super().__init__(f"{tool} {self.how} and did not run" + (f": {reason}" if reason else ""))
         self.tool = tool
         self.reason = reason
         """What the reviewer wrote; `None` when they gave no reason."""
         self.decided_by = decided_by
         """Slack user id, or `expired` when nobody decided in time."""
+
+
+class RejectedError(NotApprovedError):
+    """The reviewer rejected this call: it did not run."""
+
+    how = "was rejected"
 
 
 class DecisionNotAllowedError(AgentAdapterError):

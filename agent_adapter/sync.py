@@ -174,6 +174,8 @@ class SyncApprovalClient:
     interrupt = _by(_at_once, ApprovalClient.interrupt)
     publish = _by(run, ApprovalClient.publish)
     wait = _by(run, ApprovalClient.wait)
+    ask = _by(run, ApprovalClient.ask)
+    ask_all = _by(run, ApprovalClient.ask_all)
     review = _by(run, ApprovalClient.review)
     reviewing = _by(inside, ApprovalClient.reviewing)
     resuming = _by(inside, ApprovalClient.resuming)
