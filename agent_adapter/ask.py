@@ -8,13 +8,15 @@ from typing import Any, Never, TypeAlias
 from agent_adapter.contract.arguments import digest, encode
 from agent_adapter.contract.hitl import (
     ActionRequest,
+    ApproveDecision,
     EditDecision,
     HITLRequest,
     KnownDecision,
+    RejectDecision,
+    RespondDecision,
     ReviewConfig,
 )
 from agent_adapter.contract.interrupt import DecidedResume, DecisionRecord
-from agent_adapter.contract.outcome import RUNS
 from agent_adapter.contract.receipt import Receipt
 from agent_adapter.contract.wire import check_request
 from agent_adapter.errors import NotApprovedError, RejectedError, WrongArgumentError
@@ -47,11 +49,14 @@ class DecidedCall:
             RejectedError: when the call was rejected. It is a `NotApprovedError`.
             NotApprovedError: when a person answered in place of the tool; `reason` has their words.
         """
-        if self.decision.type not in RUNS:
-            error = RejectedError if self.decision.type == "reject" else NotApprovedError
-            raise error(self.tool, reason=self.decision.message, decided_by=self.record.decided_by)
-        is_edit = isinstance(self.decision, EditDecision)
-        return deepcopy(self.decision.edited_action.args if is_edit else dict(self._asked))
+        match self.decision:
+            case ApproveDecision():
+                return deepcopy(dict(self._asked))
+            case EditDecision(edited_action=edited):
+                return deepcopy(edited.args)
+            case RejectDecision() | RespondDecision():
+                error = RejectedError if self.decision.type == "reject" else NotApprovedError
+                raise error(self.tool, reason=self.decision.message, decided_by=self.record.decided_by)
 
     def __bool__(self) -> Never:
         raise WrongArgumentError(

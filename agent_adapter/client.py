@@ -523,22 +523,35 @@ class ApprovalClient:
         run: str | None = None,
         **asking: Unpack[Asking],
     ) -> tuple[DecidedCall, ...]:
-        """Ask about several calls on one card, and wait until all are decided. The rest is as in `ask`.
+        """Ask about several calls on one card, and wait until all are decided.
 
             first, second = await approvals.ask_all([("pay", {"cents": 5}), ("pay", {"cents": 7})])
 
         Args:
             calls: Each a tool and its arguments, or an `ActionRequest`.
+            allowed: As in `ask`.
             schemas: JSON Schemas of the arguments, by tool.
+            requested_by: As in `ask`.
+            run: As in `ask`.
+            asking: As in `ask`.
+
+        Returns:
+            What was decided about each call, in their order.
+
+        Raises:
+            AgentAdapterError: as in `ask`.
         """
         request = to_request(calls, allowed, schemas or {})
         if requested_by is not None:
             if asking.get("context"):
-                raise WrongArgumentError("requested_by: the context says this: write it there, or leave out the context")
+                raise WrongArgumentError(
+                    "requested_by: the context says this: write it there, or leave out the context"
+                )
             asking["context"] = Context(requested_by=requested_by)
         asking.setdefault("on_expiry", "raise")
         interrupt = self.interrupt(request, run=run, pauses=pauses_of(request) if run else None, **asking)
-        return to_calls(request, await self._review(interrupt, can_be_found=run is not None))
+        can_be_found = bool(run) or interrupt.continuation is not None
+        return to_calls(request, await self._review(interrupt, can_be_found=can_be_found))
 
     async def review(self, request: HITLRequest, **asking: Unpack[Asking]) -> DecidedResume:
         """Ask about a batch, wait, and return what was decided: publish, wait, claim and finish in one call.

@@ -138,6 +138,29 @@ async def test_silence_that_is_no_answer_raises_and_may_be_asked_again(open_clie
             assert resume.interrupt_id != interrupt.id
 
 
+async def test_the_same_call_of_a_run_is_answered_once(open_client):
+    """Whoever asks again gets no second answer; another call of the run, or the same one without a run, is a new question."""
+    async with open_client(send=approve()) as approvals:
+        first = await approvals.ask("send", {"to": "a"}, run="invoice-17")
+        with pytest.raises(ConsumedError):
+            await approvals.ask("send", {"to": "a"}, run="invoice-17")
+        others = [
+            await approvals.ask("send", {"to": "b"}, run="invoice-17"),
+            await approvals.ask("send", {"to": "a"}),
+            await approvals.ask("send", {"to": "a"}),
+        ]
+
+    assert first.args == {"to": "a"}
+    assert len({each.key for each in (first, *others)}) == 4
+
+
+async def test_silence_about_a_call_of_a_program_raises(open_client):
+    """It gets no call that could run."""
+    async with open_client(send=None) as approvals:
+        with pytest.raises(InterruptExpiredError):
+            await approvals.ask("send", {"to": "a"}, expires_in=1)
+
+
 async def test_a_withdrawn_question_has_no_answer(open_client):
     """Whoever waits is told the reason; asked again, it is another question."""
     async with open_client(send=None) as approvals, asyncio.timeout(30):
