@@ -778,7 +778,8 @@ class ApprovalClient:
         logger.warning("answer.refused", extra={"interrupt_id": resume.interrupt_id, "reason": reason})
         await self._records.finish(resume.interrupt_id, resume.claim, unused=reason)
         return RefusedAnswerError(
-            f"this answer cannot be used: {reason}; nothing was resumed, and the question can be asked again"
+            f"this answer cannot be used: {reason}; nothing was resumed, and the question can be asked again",
+            interrupt_id=resume.interrupt_id,
         )
 
     async def record(self, interrupt_id: str) -> Record:
@@ -921,6 +922,34 @@ async def answered(
         except DecisionNotAllowedError as error:
             raise await approvals.refuse_answer(resume, str(error)) from error
         yield resume, found
+
+
+@asynccontextmanager
+async def used_up(
+    approvals: ApprovalClient,
+    interrupt: Interrupt,
+    read: Callable[[DecidedResume], T],
+    *,
+    if_cancelled: str | None,
+) -> AsyncIterator[tuple[DecidedResume, T]]:
+    """Do as `answered` does, but once the body goes on, the answer is used up, even if the body fails.
+
+    For frameworks that would run their tools again with the same answer. Only a body that is cancelled gives it back, as a killed
+    process does. A body may also refuse it, with `refuse_answer`.
+    """
+    failure: Exception | None = None
+    async with answered(approvals, interrupt, read, if_cancelled=if_cancelled) as (resume, found):
+        try:
+            yield resume, found
+        except Exception as error:
+            # Of this answer, not of one that a tool waited for.
+            if isinstance(error, RefusedAnswerError) and error.interrupt_id == resume.interrupt_id:
+                raise
+            # Raised again below, after the claim is finished.
+            failure = error
+            await approvals.note_failure(resume, error)
+    if failure:
+        raise failure
 
 
 def expect_client(value: object) -> None:

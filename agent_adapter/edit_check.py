@@ -15,6 +15,10 @@ from agent_adapter.errors import DecisionNotAllowedError
 class RefusedAnswerError(DecisionNotAllowedError):
     """An answer cannot be used, and nothing ran. Its question has ended, and can be asked again."""
 
+    def __init__(self, message: str, *, interrupt_id: str) -> None:
+        super().__init__(message)
+        self.interrupt_id = interrupt_id
+
 
 async def why_refused(resume: Resume, own: Interrupt, record: Interrupt) -> str:
     """Say which edit does not fit a schema of ours that its record has not, because it was too large; empty when all fit."""

@@ -98,17 +98,27 @@ class Inputs:
 
 
 def check_arguments_kept(model: type[BaseModel], edit: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
-    """Refuse edited arguments that do not fit a tool's model, or that the model would change into other values.
+    """Refuse edited arguments that do not fit a tool's model, or that the model would change into other values."""
+    built = to_model(model.model_validate, as_floats(edit), where="args")
+    check_edit_kept(edit, asked, built, kind=TypeAdapter(model))
+
+
+_ANY = TypeAdapter[Any](Any)
+
+
+def check_edit_kept(
+    edit: Mapping[str, Any], asked: Mapping[str, Any], built: Any, *, kind: TypeAdapter[Any] = _ANY
+) -> None:
+    """Refuse edited arguments that a tool has read as other values.
 
     Arguments that the person did not edit are not compared: they reach the tool as they would without an edit.
     """
-    built = to_model(model.model_validate, as_floats(edit), where="args")
     changed = {
         name: value
         for name, value in edit.items()
         if name not in asked or encode(value) != encode(asked[name])
     }
-    _check_kept(TypeAdapter(model), changed, built, where="args")
+    _check_kept(kind, changed, built, where="args")
 
 
 def _check_kept(kind: TypeAdapter[Any], approved: Any, runs: Any, *, where: str) -> None:

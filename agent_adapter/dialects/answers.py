@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
-from agent_adapter.contract.arguments import check_arguments
+from agent_adapter.contract.arguments import check_arguments, encode
 from agent_adapter.contract.hitl import KNOWN_DECISIONS, Decision, EditDecision, HITLRequest, WireModel
 from agent_adapter.contract.interrupt import Resume
 from agent_adapter.contract.record import EXPIRED_MESSAGE, check_decision
@@ -69,6 +69,11 @@ def rejection(name: str, message: str | None) -> str:
         return f"This call of {name} was not executed. {message}"
     said = f"A person rejected this call of {name}, and it was not executed."
     return f"{said} Their reason: {message}" if message else f"{said} Do not repeat it unless asked to."
+
+
+def edit_note(args: Mapping[str, Any]) -> str:
+    """Tell the model about an edit, for a framework whose history keeps the model's own arguments."""
+    return f"[A person changed the arguments of this call before it ran. It was called with: {encode(args)}]"
 
 
 def _load(value: Any, where: str) -> Decision:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Unpack
 
 from agent_adapter.asking import Asking, check_asking
-from agent_adapter.client import ApprovalClient, answered, expect_client
+from agent_adapter.client import ApprovalClient, expect_client, used_up
 from agent_adapter.contract.wire import MAX_ACTIONS
 from agent_adapter.errors import AgentAdapterError
 from agent_adapter.expected import expect
@@ -183,25 +183,14 @@ class _Run:
     async def decided(
         self, paused: PausedRun | None
     ) -> AsyncIterator[tuple[Any, AbstractContextManager[None]]]:
-        """Ask about a pause, if there is one. Yield what the run goes on with, and the context in which it does.
-
-        Once the body goes on, the answer is used up, even if the run fails: its tools may have run, and the SDK would run
-        them again. Only a cancelled body gives the answer back, as a killed process does.
-        """
+        """Ask about a pause, if there is one. Yield what the run goes on with, and the context in which it does."""
         if paused is None:
             yield self.input, nullcontext()
             return
         items = paused.state.get_interruptions()[:MAX_ACTIONS]
         interrupt = paused.interrupt(self.approvals, interruptions=items, **self.asking.copy())
         reason = None if isinstance(self.input, PausedRun) else "The run that asked has ended."
-        failure: Exception | None = None
-        async with answered(
+        async with used_up(
             self.approvals, interrupt, lambda resume: paused.decided(resume, items), if_cancelled=reason
-        ) as (resume, state):
-            try:
-                yield state, paused.going_on(self.approvals)
-            except Exception as error:  # noqa: BLE001  # raised again below, after the claim is finished
-                failure = error
-                await self.approvals.note_failure(resume, error)
-        if failure:
-            raise failure
+        ) as (_, state):
+            yield state, paused.going_on(self.approvals)

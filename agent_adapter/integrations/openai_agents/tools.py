@@ -31,6 +31,7 @@ from agents.tool import ValidToolOutputPydanticModels
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.outcome import Outcome
+from agent_adapter.dialects.answers import edit_note
 from agent_adapter.edit_check import schema_problem
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 from agent_adapter.function_schema import check_arguments_kept
@@ -251,7 +252,7 @@ def _text_of(output: Any) -> str:
 
 
 def _with_note(args: Mapping[str, Any], output: Any) -> Any:
-    note = f"[A person changed the arguments of this call before it ran. It was called with: {encode(args)}]"
+    note = edit_note(args)
     parts = list(output) if isinstance(output, list | tuple) else [output]
     is_structured = all(
         part.get("type") in {"text", "image", "file"}
