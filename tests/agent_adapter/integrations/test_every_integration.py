@@ -13,6 +13,7 @@ from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.tools import tool
 from langchain_dev_utils.tool_calling import human_in_the_loop
 from langgraph.checkpoint.memory import InMemorySaver
+from pydantic_ai import Agent as PydanticAgent
 
 from agent_adapter import Outcome, approval_key, approval_receipt, requires_receipt
 from agent_adapter.errors import (
@@ -21,12 +22,12 @@ from agent_adapter.errors import (
     InterruptExpiredError,
     InterruptWithdrawnError,
 )
-from agent_adapter.integrations import functions, langchain_dev_utils, langgraph, openai_agents
+from agent_adapter.integrations import functions, langchain_dev_utils, langgraph, openai_agents, pydantic_ai
 from agent_adapter.integrations.openai_agents import editable
 from agent_adapter.receipts.ring import Ring
 from agent_adapter.sync import SyncApprovalClient
 from agent_adapter.testing import approve, edit, reject, respond
-from tests.agent_adapter.integrations import desk
+from tests.agent_adapter.integrations import counter, desk
 from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, answers_to_model
 from tests.support.deciding import deciding
 from tests.support.faults import eventually
@@ -141,6 +142,12 @@ async def openai_sdk_stream(till, approvals, *orders, **options):
     return desk.answers_to_model(events.result)
 
 
+async def pydantic_ai_run(till, approvals, *orders, **options):
+    agent = PydanticAgent(counter.model(counter.says(*pays(*orders)), "done"))
+    agent.tool_plain(requires_approval=True)(till.guard(till.pay))
+    return counter.answers_to_model(await pydantic_ai.run(agent, "go", approvals=approvals, **options))
+
+
 async def spoon(till, approvals, *orders, **options):
     from spoon_ai.agents import ToolCallAgent
     from spoon_ai.tools import ToolManager
@@ -175,7 +182,13 @@ GRAPHS = {
     "langchain-dev-utils": dev_utils,
     "langchain-dev-utils, our handler": with_our_handler,
 }
-TURNS = {**GRAPHS, "openai": openai_sdk, "openai, streamed": openai_sdk_stream, "spoon": spoon}
+TURNS = {
+    **GRAPHS,
+    "openai": openai_sdk,
+    "openai, streamed": openai_sdk_stream,
+    "pydantic-ai": pydantic_ai_run,
+    "spoon": spoon,
+}
 """All calls of a turn are one question."""
 RUNS = {**TURNS, "function": plain_function, "function that blocks": function_that_blocks}
 
