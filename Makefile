@@ -14,7 +14,7 @@ UNIT := $(addprefix tests/agent_adapter/,contract dialects test_gating.py test_f
 	$(addprefix tests/bot/,domain listeners policy rendering text slack/test_manifest.py)
 # Where another Python, or other versions of packages, make a difference: signatures, annotations, asyncio, processes, the frameworks.
 SECOND := tests/agent_adapter $(addprefix tests/bot/,cli http runtime slack) \
-	$(addprefix tests/acceptance/test_,deciding.py demo.py functions.py http_api.py langgraph.py openai_agents.py spoon.py)
+	$(addprefix tests/acceptance/test_,deciding.py demo.py functions.py http_api.py langgraph.py openai_agents.py pydantic_ai.py spoon.py)
 # With it, every process would compile the project and its tests anew.
 unexport PYTHONDONTWRITEBYTECODE
 

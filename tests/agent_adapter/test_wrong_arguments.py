@@ -12,7 +12,14 @@ from agent_adapter import ActionRequest, ApprovalClient, Context, HITLRequest, R
 from agent_adapter.dialects import custom
 from agent_adapter.errors import AgentAdapterError, WrongArgumentError
 from agent_adapter.gating import Gate
-from agent_adapter.integrations import functions, langchain_dev_utils, langgraph, openai_agents, xpert
+from agent_adapter.integrations import (
+    functions,
+    langchain_dev_utils,
+    langgraph,
+    openai_agents,
+    pydantic_ai,
+    xpert,
+)
 from agent_adapter.receipts.ring import Ring
 from agent_adapter.sync import SyncApprovalClient
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve
@@ -74,6 +81,7 @@ INTEGRATIONS = {
     "langchain_dev_utils": lambda client, given: langchain_dev_utils.run(Unrun(), {}, approvals=client, config=THREAD, **given),
     "openai_agents.run": lambda client, given: openai_agents.run(None, "x", approvals=client, **given),
     "openai_agents.stream": lambda client, given: _all(openai_agents.stream(None, "x", approvals=client, **given)),
+    "pydantic_ai.run": lambda client, given: pydantic_ai.run(None, "x", approvals=client, **given),
     "functions.run": lambda client, given: functions.run(_gated, {"to": "al"}, approvals=client, **given),
     "xpert.run": lambda client, given: xpert.run({}, approvals=client, thread_id="1", send=print, **given),
     "graph.start": lambda client, given: ResumableGraph(name="a", graph=None, version="1").start({}, approvals=client, config=THREAD, **given),

@@ -23,7 +23,9 @@ def model(*turns: str | list[ToolCallPart]) -> FunctionModel:
     left = iter(turns)
 
     def say(_messages: Any, _info: Any) -> ModelResponse:
-        turn = next(left)
+        turn = next(left, None)
+        if turn is None:
+            raise LookupError("the model has no turn left")
         return ModelResponse(parts=[TextPart(turn)] if isinstance(turn, str) else turn)
 
     return FunctionModel(say)
