@@ -1,0 +1,90 @@
+"""The file that a call changes, as it is when people are asked: its digest, and the change as a diff."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import unified_diff
+from pathlib import Path
+from typing import Any, Self
+
+from agent_adapter.errors import InvalidRequestError
+
+MOST_BYTES = 1024 * 1024
+"""A larger file is not shown as a diff."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeenFile:
+    """A file as it was at one moment."""
+
+    path: Path
+    content: bytes | None
+    """`None` when there was no file."""
+
+    @classmethod
+    def look(cls, path: Path) -> Self:
+        """Read a file.
+
+        Raises:
+            InvalidRequestError: when something else has this name, or it cannot be read.
+        """
+        try:
+            # A pipe would hold up the reader.
+            if path.exists() and not path.is_file():
+                raise InvalidRequestError(f"{path} is not a file")
+            return cls(path, path.read_bytes() if path.exists() else None)
+        except OSError as error:
+            raise InvalidRequestError(f"{path} cannot be read: {error}") from error
+
+    @property
+    def digest(self) -> str:
+        """A digest of where the file is and what is in it."""
+        content = b"-" if self.content is None else b"+" + self.content
+        return hashlib.sha256(str(self.path).encode(errors="surrogateescape") + b"\0" + content).hexdigest()
+
+    def difference(self, tool: str, given: Mapping[str, Any]) -> str:
+        """Say in text what a call would change in it: a unified diff, with three lines around each change.
+
+        Raises:
+            InvalidRequestError: when the call does not fit the file, or the file is not UTF-8 text.
+        """
+        if tool == "NotebookEdit":
+            return "A cell of this notebook. The new text is below."
+        if self.content is not None and len(self.content) > MOST_BYTES:
+            return f"This file has {len(self.content):,} bytes: too many for a diff. The new text is below."
+        try:
+            before = (self.content or b"").decode()
+        except UnicodeDecodeError as error:
+            raise InvalidRequestError(
+                f"{self.path} is not UTF-8 text, so nobody can read the change"
+            ) from error
+        lines = unified_diff(
+            before.split("\n"), _after(tool, given, before).split("\n"), "before", "after", lineterm=""
+        )
+        changed = "\n".join([*lines][2:])
+        return ("A new file:\n" if self.content is None else "") + (changed or "Nothing changes.")
+
+
+def _after(tool: str, given: Mapping[str, Any], before: str) -> str:
+    if tool == "Write":
+        return str(given.get("content", ""))
+    edits = given.get("edits") if tool == "MultiEdit" else [given]
+    if not isinstance(edits, Sequence) or not all(isinstance(edit, Mapping) for edit in edits):
+        raise InvalidRequestError("edits: this is not a list of edits")
+    for edit in edits:
+        before = _replaced(edit, before)
+    return before
+
+
+def _replaced(edit: Mapping[str, Any], text: str) -> str:
+    old, new = edit.get("old_string"), edit.get("new_string")
+    if not isinstance(old, str) or not isinstance(new, str):
+        raise InvalidRequestError("old_string and new_string must be texts")
+    if not old and not text:
+        return new
+    found = text.count(old) if old else 0
+    if not found or (found > 1 and not edit.get("replace_all")):
+        raise InvalidRequestError(
+            f"old_string is {f'{found} times' if found else 'not'} in the file: read the file again, and name one place"
+        )
+    return text.replace(old, new)

@@ -1,0 +1,153 @@
+"""What `assent-claude hook` does: it asks people about a call before it runs, and answers the prompt for that same call.
+
+Claude Code prompts for the tools in `permissions.ask` even when a hook has allowed the call. So the hook that asks leaves a
+grant, and the hook for the prompt takes it. Where the first hook is lost, there is no grant, and nothing runs.
+"""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias, Unpack
+
+from agent_adapter.ask import DecidedCall, to_calls
+from agent_adapter.asking import Asking
+from agent_adapter.claude.call import REFUSED, ToolCall, to_input, to_request
+from agent_adapter.claude.files import SeenFile
+from agent_adapter.client import ApprovalClient, withdrawn_on_cancel
+from agent_adapter.contract.arguments import digest
+from agent_adapter.errors import DecisionNotAllowedError, NotApprovedError
+
+Json: TypeAlias = dict[str, Any]
+ENDED = "Claude Code stopped waiting for this call."
+
+
+async def ask(call: ToolCall, approvals: ApprovalClient, **asking: Unpack[Asking]) -> Json:
+    """Ask people about a call, wait, and return the input that may run.
+
+    The run of the question is the session, so that a standing approval for a run holds in it.
+
+    Raises:
+        NotApprovedError: when people rejected the call, or its tool is refused.
+        DecisionNotAllowedError: when the file changed meanwhile, or a standing approval is not enough.
+        InterruptEndedError: when nobody decided in time, or the question was refused or withdrawn.
+        AgentAdapterError: as in `ApprovalClient.ask`.
+    """
+    if sentence := REFUSED.get(call.tool):
+        raise NotApprovedError(call.tool, reason=sentence, decided_by="assent-claude")
+    file = SeenFile.look(call.path) if call.path else None
+    request = to_request(call, file)
+    asking.setdefault("on_expiry", "raise")
+    interrupt = approvals.interrupt(request, run=call.session, pauses=(call.pause(file),), **asking)
+    async with withdrawn_on_cancel(approvals, interrupt, ENDED), approvals.reviewing(interrupt) as resume:
+        (decided,) = to_calls(request, resume)
+    return approved_input(call, decided, file)
+
+
+def approved_input(call: ToolCall, decided: DecidedCall, file: SeenFile | None) -> Json:
+    """Return the input that may run now, by what people decided. Errors are as in `ask`."""
+    given = to_input(call, decided.args)
+    if call.is_protected and decided.record.sticky:
+        raise DecisionNotAllowedError(
+            "a standing approval is not enough for Claude Code's settings and the hook itself: people can end it in Slack"
+        )
+    if file and call.path and SeenFile.look(call.path) != file:
+        raise DecisionNotAllowedError(
+            f"{file.path} changed while people decided: read it again, and ask anew"
+        )
+    return given
+
+
+@dataclass(frozen=True, slots=True)
+class Grants:
+    """Calls that people approved a moment ago, for the prompt of the same call. Each is a file, and is taken once."""
+
+    folder: Path
+    lasts: float = 60.0
+    """In seconds."""
+
+    @classmethod
+    def here(cls) -> "Grants":
+        """The grants of this user."""
+        return cls(Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude") / "assent")
+
+    def give(self, call: ToolCall, approved: Mapping[str, Any]) -> None:
+        """Leave a grant for one prompt with this input."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for old in self.folder.iterdir():
+            if not self._is_fresh(old):
+                old.unlink(missing_ok=True)
+        self._of(call, approved).touch(mode=0o600)
+
+    def take(self, call: ToolCall) -> bool:
+        """Use up the grant for this call, and say whether there was one."""
+        grant = self._of(call, call.input)
+        with suppress(FileNotFoundError):
+            is_fresh = self._is_fresh(grant)
+            grant.unlink()
+            return is_fresh
+        return False
+
+    def _is_fresh(self, grant: Path) -> bool:
+        with suppress(FileNotFoundError):
+            return 0 <= time.time() - grant.stat().st_mtime <= self.lasts
+        return False
+
+    def _of(self, call: ToolCall, given: Mapping[str, Any]) -> Path:
+        return self.folder / digest(
+            "claude-grant", call.session, call.prompt, call.tool, sorted(given.items())
+        )
+
+
+def allowed(call: ToolCall, given: Mapping[str, Any]) -> Json:
+    """Return the answer that lets a call run, with this input."""
+    if call.event == "PermissionRequest":
+        # With an input, Claude Code would judge the call anew, and prompt again.
+        return _answer(call, decision={"behavior": "allow"})
+    return _answer(call, permissionDecision="allow", updatedInput=dict(given))
+
+
+def denied(call: ToolCall, reason: str) -> Json:
+    """Return the answer that refuses a call, with the reason for the model."""
+    if call.event == "PermissionRequest":
+        return _answer(call, decision={"behavior": "deny", "message": reason})
+    return _answer(call, permissionDecision="deny", permissionDecisionReason=reason)
+
+
+def _answer(call: ToolCall, **answer: Any) -> Json:
+    return {"hookSpecificOutput": {"hookEventName": call.event, **answer}}
+
+
+async def answer(
+    call: ToolCall, connect: Callable[[], ApprovalClient], grants: Grants, **asking: Unpack[Asking]
+) -> Json:
+    """Return what the hook prints for a call: a decision, or nothing for a tool that only reads.
+
+    Raises:
+        AgentAdapterError: in every doubt, as in `ask`; the call must not run.
+    """
+    if call.is_reading:
+        return {}
+    if call.event == "PermissionRequest":
+        if grants.take(call):
+            return allowed(call, call.input)
+        return denied(call, f"{call.tool} was not approved: no hook of Assent has asked about this call")
+    try:
+        async with connect() as approvals:
+            given = await _until_stopped(ask(call, approvals, **asking))
+    except NotApprovedError as error:
+        return denied(call, str(error))
+    grants.give(call, given)
+    return allowed(call, given)
+
+
+async def _until_stopped(asking: Any) -> Json:
+    """Wait for the answer. When Claude Code ends the hook, the question is withdrawn."""
+    work = asyncio.ensure_future(asking)
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, work.cancel)
+    return dict(await work)

@@ -1,0 +1,89 @@
+"""A stand-in for the Messages API: it answers the first question with tool calls, and then ends the turn."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any, Self
+
+Json = dict[str, Any]
+_MESSAGE = {"id": "msg_1", "type": "message", "role": "assistant", "content": []}
+_USAGE = {"input_tokens": 1, "output_tokens": 1}
+
+
+class MessagesApi(ThreadingHTTPServer):
+    """Serves a scripted model on this machine. `results` has what Claude Code sent back for each call, by its id."""
+
+    daemon_threads = True
+
+    def __init__(self, calls: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+        super().__init__(("127.0.0.1", 0), _Answers)
+        self.url = f"http://127.0.0.1:{self.server_port}"
+        self.results: dict[str, str] = {}
+        self._calls = [
+            {"type": "tool_use", "id": f"toolu_{number:02d}", "name": name, "input": dict(given)}
+            for number, (name, given) in enumerate(calls)
+        ]
+
+    @contextmanager
+    def serving(self) -> Iterator[Self]:
+        """Serve while the body runs."""
+        thread = Thread(target=self.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield self
+        finally:
+            self.shutdown()
+            self.server_close()
+            thread.join()
+
+    def answer(self, asked: Json) -> Iterator[str]:
+        """Give the events of what the model says next."""
+        for message in asked.get("messages", ()):
+            for part in message["content"] if isinstance(message["content"], list) else ():
+                if part.get("type") == "tool_result":
+                    self.results[part["tool_use_id"]] = json.dumps(part.get("content"))
+        calls = self._calls if asked.get("tools") and not self.results else []
+        yield _event("message_start", message={**_MESSAGE, "model": asked.get("model"), "usage": _USAGE})
+        blocks: list[Json] = calls or [{"type": "text", "text": "done"}]
+        for index, block in enumerate(blocks):
+            empty: Json = {"input": {}} if calls else {"text": ""}
+            delta = (
+                {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+                if calls
+                else {"type": "text_delta", "text": block["text"]}
+            )
+            yield _event("content_block_start", index=index, content_block={**block, **empty})
+            yield _event("content_block_delta", index=index, delta=delta)
+            yield _event("content_block_stop", index=index)
+        yield _event(
+            "message_delta", delta={"stop_reason": "tool_use" if calls else "end_turn"}, usage=_USAGE
+        )
+        yield _event("message_stop")
+
+
+def _event(kind: str, **fields: Any) -> str:
+    return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n"
+
+
+class _Answers(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: MessagesApi
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Log nothing."""
+
+    def do_HEAD(self) -> None:
+        self._send("")
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self._send("".join(self.server.answer(asked)))
+
+    def _send(self, body: str) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("content-length", str(len(body.encode())))
+        self.end_headers()
+        self.wfile.write(body.encode())

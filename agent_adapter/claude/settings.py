@@ -1,0 +1,124 @@
+"""The settings of Claude Code that put the hook before each call: written once, and read for what weakens them."""
+
+import os
+import shlex
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from agent_adapter.claude.call import GATED, READING
+from agent_adapter.contract.arguments import decode, encode_indented
+from agent_adapter.errors import InvalidRequestError
+
+Settings = dict[str, Any]
+PROGRAM = "-m agent_adapter.claude hook"
+"""How the commands of this hook are recognised."""
+EVENTS = {"PreToolUse": f"^(?!(?:{'|'.join(READING)})$)", "PermissionRequest": "*"}
+"""The hooks, each with the tools that it is for: one asks people, the other answers the prompt about the same call."""
+SPARE = 120
+"""Seconds that the hook may take longer than people may."""
+
+
+def hook_command(options: Sequence[str]) -> str:
+    """Return the command of the hook. Whatever it ends with, also when it is missing, becomes the exit code that refuses."""
+    # With -P, no file in the project's folder can be imported in place of a module of the hook.
+    return f"{shlex.join([sys.executable, '-P', *shlex.split(PROGRAM), *options])} || exit 2"
+
+
+def with_hook(found: Mapping[str, Any], command: str, wait: int) -> Settings:
+    """Return settings with the hook before every call, and prompts for all gated tools. All else is kept."""
+    settings = deepcopy(dict(found))
+    hook = {"type": "command", "command": command, "timeout": wait + SPARE, "onFailure": "block"}
+    hooks = _part(settings, "hooks", dict)
+    for event, matcher in EVENTS.items():
+        groups = _part(hooks, event, list)
+        ours = {"matcher": matcher, "hooks": [hook]}
+        if ours not in groups:
+            groups[:] = [*without_hook(groups), ours]
+    ask = _part(_part(settings, "permissions", dict), "ask", list)
+    ask += [tool for tool in GATED if tool not in ask]
+    return settings
+
+
+def without_hook(groups: Sequence[Any]) -> list[Any]:
+    """Return groups of hooks without those of Assent."""
+    left = [{**group, "hooks": [each for each in group["hooks"] if not is_ours(each)]} for group in groups]
+    return [group for group in left if group["hooks"]]
+
+
+def is_ours(hook: Any) -> bool:
+    """Whether this is a hook of Assent, of any version."""
+    return isinstance(hook, dict) and PROGRAM in str(hook.get("command"))
+
+
+def _part(settings: Settings, name: str, kind: type) -> Any:
+    part = settings.setdefault(name, kind())
+    if not isinstance(part, kind):
+        raise InvalidRequestError(f"{name}: Claude Code would not read this setting; correct it first")
+    return part
+
+
+def read(path: Path) -> Settings:
+    """Read a file of settings; no file has no settings.
+
+    Raises:
+        InvalidRequestError: when it is not a JSON object.
+    """
+    try:
+        settings = decode(path.read_bytes()) if path.exists() else {}
+    except (OSError, InvalidRequestError) as error:
+        raise InvalidRequestError(f"{path}: {error}") from error
+    if not isinstance(settings, dict):
+        raise InvalidRequestError(f"{path}: this is not a JSON object")
+    return settings
+
+
+def write(path: Path, settings: Settings) -> None:
+    """Write a file of settings as a whole."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(f"{path.name}.new")
+    new.write_text(encode_indented(settings) + "\n", encoding="utf-8")
+    new.replace(path)
+
+
+def install(project: Path, command: str, wait: int) -> Iterator[str]:
+    """Write the hook into the settings of a project, and say what was written, and what else weakens it.
+
+    Raises:
+        InvalidRequestError: when a file of settings cannot be read; nothing was written.
+    """
+    files = places(project)
+    found = {path: read(path) for path in files}
+    path = project / ".claude/settings.json"
+    if (new := with_hook(found[path], command, wait)) == found[path]:
+        yield f"{path}: nothing to change"
+    else:
+        write(path, new)
+        yield f"{path}: a hook before every tool but {', '.join(READING)}; a prompt for {', '.join(GATED)}"
+    for path in files:
+        for point in weak_points(found[path]):
+            yield f"{path}: {point}; the prompts above go before it, but take it out"
+
+
+def places(project: Path) -> list[Path]:
+    """Return the files of settings that Claude Code reads in a project, beside those that only an administrator writes."""
+    home = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+    return [
+        home / "settings.json",
+        project / ".claude/settings.json",
+        project / ".claude/settings.local.json",
+    ]
+
+
+def weak_points(settings: Mapping[str, Any]) -> Iterator[str]:
+    """Say what in these settings would let calls run, if the hook and its rules were lost."""
+    permissions = settings.get("permissions") or {}
+    for rule in permissions.get("allow") or []:
+        if str(rule).partition("(")[0] not in READING:
+            yield f"permissions.allow has {rule}"
+    if permissions.get("defaultMode") in {"acceptEdits", "auto", "bypassPermissions"}:
+        yield f"permissions.defaultMode is {permissions['defaultMode']}"
+    if settings.get("disableAllHooks"):
+        yield "disableAllHooks is on, so nobody is asked and every gated call meets a prompt"

@@ -1,0 +1,189 @@
+"""One tool call of Claude Code: what its hook says, what people see, and which calls need a person."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent_adapter import InvalidRequestError
+from agent_adapter.claude.call import GATED, READING, REFUSED, ToolCall, to_input, to_request
+from agent_adapter.claude.files import SeenFile
+from agent_adapter.errors import DecisionNotAllowedError
+from tests.agent_adapter.claude.calls import prompted, sent
+
+RM = {"command": "rm -rf build", "description": "Clean up", "timeout": 5}
+
+
+def asked(tool, cwd="/srv/app", **given):
+    """Give the question about a call, and its one action."""
+    call = ToolCall.of(sent(tool, cwd, **given))
+    request = to_request(call, SeenFile.look(call.path) if call.path else None)
+    return request.action_requests[0]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"tool_input": "rm"},
+        {"tool_input": None},
+        {"tool_name": ""},
+        {"session_id": 7},
+        {"tool_use_id": None},
+        {"cwd": None},
+        {"hook_event_name": "Stop"},
+    ],
+)
+def test_what_claude_code_never_sends_is_refused(changed):
+    """A hook that does not understand its input must not let the call run."""
+    with pytest.raises(InvalidRequestError):
+        ToolCall.of({**sent("Bash", command="ls"), **changed})
+
+
+def test_the_hook_for_a_prompt_gets_no_id_of_the_call():
+    """It only looks for a grant."""
+    assert ToolCall.of(prompted("Bash", command="ls")).id == ""
+
+
+def test_only_a_written_list_of_tools_runs_without_a_question():
+    """Each has its reason. Tools that nobody here has met are asked about."""
+    assert all(READING.values())
+    assert not {*READING} & {*GATED, *REFUSED}
+    assert [tool for tool in ("Read", "Bash", "mcp__files__read", "Tomorrow") if tool in READING] == ["Read"]
+
+
+def test_a_shell_command_says_where_it_runs_and_quotes_what_claude_says_about_it():
+    """The folder is a part of what the command does. What Claude says about the command does not run."""
+    action = asked("Bash", **RM)
+
+    assert action.args == {"command": "rm -rf build", "timeout": 5, "cwd": "/srv/app"}
+    assert action.description == "Clean up"
+
+
+def test_a_card_begins_with_the_command():
+    """It stands in the title and in the notification."""
+    (config,) = to_request(ToolCall.of(sent("Bash", **RM))).review_configs
+
+    assert config.headline == ("command",)
+
+
+def test_the_input_that_runs_is_what_people_approved():
+    """The folder was for them, and is not a part of Claude Code's input."""
+    call = ToolCall.of(sent("Bash", **RM))
+
+    assert to_input(call, {"command": "ls", "cwd": "/srv/app"}) == {"command": "ls"}
+
+
+def test_a_tool_of_an_mcp_server_runs_with_all_its_arguments():
+    """Also with one that has the name of a place: it is changed like any other."""
+    call = ToolCall.of(sent("mcp__disk__wipe", path="/a", cwd="/"))
+
+    assert to_input(call, {"path": "/b", "x": 1}) == {"path": "/b", "x": 1}
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "args"),
+    [
+        ("Bash", {"command": "ls"}, {"command": "ls", "cwd": "/"}),
+        ("Bash", {"command": "ls"}, {"command": "ls"}),
+        ("Write", {"file_path": "/a", "content": ""}, {"file_path": "/b", "content": ""}),
+    ],
+)
+def test_an_edit_cannot_move_a_call(tool, given, args):
+    """People saw the files of the one place, and not those of the other."""
+    with pytest.raises(DecisionNotAllowedError):
+        to_input(ToolCall.of(sent(tool, **given)), args)
+
+
+@pytest.mark.parametrize(
+    ("before", "tool", "given", "shown"),
+    [
+        (
+            "one\ntwo\n",
+            "Edit",
+            {"old_string": "two", "new_string": "2"},
+            "@@ -1,3 +1,3 @@\n one\n-two\n+2\n ",
+        ),
+        ("one\n", "Write", {"content": "1\n"}, "@@ -1,2 +1,2 @@\n-one\n+1\n "),
+        (None, "Write", {"content": "1"}, "A new file:\n@@ -1 +1 @@\n-\n+1"),
+        (None, "Edit", {"old_string": "", "new_string": "1"}, "A new file:\n@@ -1 +1 @@\n-\n+1"),
+        (
+            "a a",
+            "Edit",
+            {"old_string": "a", "new_string": "b", "replace_all": True},
+            "@@ -1 +1 @@\n-a a\n+b b",
+        ),
+        (
+            "a",
+            "MultiEdit",
+            {"edits": [{"old_string": "a", "new_string": "b"}, {"old_string": "b", "new_string": "c"}]},
+            "@@ -1 +1 @@\n-a\n+c",
+        ),
+        ("a", "Write", {"content": "a"}, "Nothing changes."),
+    ],
+)
+def test_a_change_of_a_file_is_shown_as_a_diff(tmp_path, before, tool, given, shown):
+    """Of the file as it is at that moment. The whole input is below it, as arguments."""
+    path = tmp_path / "a.txt"
+    if before is not None:
+        path.write_text(before)
+
+    action = asked(tool, tmp_path, file_path="a.txt", **given)
+
+    assert (action.description, action.args) == (shown, {"file_path": "a.txt", **given})
+
+
+@pytest.mark.parametrize(
+    ("content", "given"),
+    [
+        (b"a", {"old_string": "b", "new_string": "c"}),
+        (b"a a", {"old_string": "a", "new_string": "b"}),
+        (b"a", {"old_string": "", "new_string": "b"}),
+        (b"\xff", {"old_string": "a", "new_string": "b"}),
+        (b"a", {"old_string": "a"}),
+    ],
+)
+def test_a_change_that_nobody_could_read_is_not_asked(tmp_path, content, given):
+    """Its text is not in the file, is there twice, or the file is no text."""
+    (tmp_path / "a.txt").write_bytes(content)
+
+    with pytest.raises(InvalidRequestError):
+        asked("Edit", tmp_path, file_path="a.txt", **given)
+
+
+def test_what_is_no_file_is_not_read(tmp_path):
+    """A folder or a pipe would end the hook, or hold it up for ever."""
+    with pytest.raises(InvalidRequestError):
+        asked("Write", tmp_path.parent, file_path=tmp_path.name, content="")
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("Write", {"file_path": ".claude/settings.local.json"}),
+        ("Write", {"file_path": "sub/.Claude/x"}),
+        ("Write", {"file_path": "~/.claude/settings.json"}),
+        ("Write", {"file_path": "~/.claude.json"}),
+        ("Edit", {"file_path": "/srv/app/x/../.mcp.json"}),
+        ("Edit", {"file_path": f"{sys.prefix}/lib/x.pth"}),
+        ("Edit", {"file_path": str(Path(__file__).parents[3] / "agent_adapter/ask.py")}),
+        ("Bash", {"command": "echo {} > .claude/settings.json"}),
+        ("mcp__files__write", {"files": [{"path": "/srv/app/.mcp.json"}]}),
+    ],
+)
+def test_the_settings_and_the_hook_itself_are_protected(tool, given):
+    """Whoever changes them can take the hook away."""
+    assert ToolCall.of(sent(tool, **given)).is_protected
+
+
+def test_a_link_to_the_settings_is_protected(tmp_path):
+    """The file that would change counts, and not its name."""
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / "notes").symlink_to(tmp_path / ".claude")
+
+    assert ToolCall.of(sent("Write", tmp_path, file_path="notes/settings.json")).is_protected
+
+
+def test_other_calls_are_not_protected():
+    """A standing approval is enough for them."""
+    assert not ToolCall.of(sent("Bash", command="npm test")).is_protected
+    assert not ToolCall.of(sent("Write", file_path="claude.md", content="hello")).is_protected
