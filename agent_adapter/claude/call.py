@@ -1,33 +1,27 @@
 """One tool call of Claude Code: what its hook says about it, the question that people see, and the input that may run."""
 
 import os
+import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 from agent_adapter.claude.files import SeenFile
-from agent_adapter.contract.arguments import decode, digest
+from agent_adapter.contract.arguments import digest, encode
 from agent_adapter.contract.hitl import ActionRequest, HITLRequest, ReviewConfig
 from agent_adapter.contract.wire import check_request
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 
 _FILES = "it reads files, which Claude Code limits by its own rules"
-_LISTS = "it shows what Claude Code keeps about this session"
+_OUTPUT = "it reads what an approved command prints"
 READING: Mapping[str, str] = {
-    "Read": _FILES,
-    "NotebookRead": _FILES,
-    "Glob": _FILES,
-    "Grep": _FILES,
-    "LS": _FILES,
+    **dict.fromkeys(("Read", "NotebookRead", "Glob", "Grep", "LS"), _FILES),
+    **dict.fromkeys(("BashOutput", "TaskOutput"), _OUTPUT),
+    **dict.fromkeys(("ListAgents", "CronList"), "it lists what this session has started"),
     "TodoWrite": "it writes Claude's own list of steps, which runs nothing",
     "ToolSearch": "it reads descriptions of tools",
-    "ListAgents": _LISTS,
-    "CronList": _LISTS,
-    "BashOutput": "it reads what an approved command prints",
-    "TaskOutput": "it reads what an approved command prints",
 }
 """The tools that run without a question, each with the reason. All others are asked about, also unknown ones."""
 GATED = (
@@ -37,9 +31,7 @@ GATED = (
     "CronCreate", "CronDelete", "ScheduleWakeup", "mcp__*",
 )  # fmt: skip
 """The tools that Claude Code prompts for where it has lost the hook."""
-REFUSED: Mapping[str, str] = {
-    "AskUserQuestion": "a question to the user cannot be asked in Slack yet: write it as your answer, and end your turn",
-}
+REFUSED = {"AskUserQuestion": "it cannot be asked in Slack yet: write the question as your answer, and stop"}
 """The tools that are refused, each with the sentence for the model."""
 DECISIONS = ("approve", "edit", "reject")
 _SHELLS = {"Bash", "PowerShell", "Monitor"}
@@ -48,7 +40,8 @@ _CHANGES = {"Edit", "MultiEdit", "Write", "NotebookEdit"}
 _PLACES = ("file_path", "notebook_path", "path")
 _OWN = tuple({os.path.realpath(each) for each in (sys.prefix, Path(__file__).parents[1])})
 """Where the program of the hook is."""
-_MARKS = (".claude", ".mcp.json", *(own.casefold() for own in _OWN if sys.prefix != sys.base_prefix))
+_MARK = re.compile(r"\.claude|\.mcp\.json$", re.IGNORECASE)
+_NAMED = (".claude", ".mcp.json", *(own.casefold() for own in _OWN if sys.prefix != sys.base_prefix))
 
 
 @dataclass(frozen=True)
@@ -66,17 +59,12 @@ class ToolCall:
     event: str = "PreToolUse"
 
     @classmethod
-    def read(cls, text: bytes | str) -> Self:
+    def of(cls, sent: Any) -> Self:
         """Read what Claude Code sends to a hook.
 
         Raises:
-            InvalidRequestError: when it is not JSON, or something is missing or of the wrong kind.
+            InvalidRequestError: when something is missing, or of the wrong kind.
         """
-        return cls.of(decode(text))
-
-    @classmethod
-    def of(cls, sent: Any) -> Self:
-        """Read what Claude Code sends to a hook, as values. Errors are as in `read`."""
         if not isinstance(sent, dict) or not isinstance(sent.get("tool_input"), dict):
             raise InvalidRequestError("this is not what Claude Code sends to a hook for a tool call")
         event = _text(sent, "hook_event_name")
@@ -93,16 +81,13 @@ class ToolCall:
         )
 
     @property
-    def is_reading(self) -> bool:
-        """Whether Claude Code's own rules decide about it, and no person is asked."""
-        return self.tool in READING
-
-    @cached_property
     def is_protected(self) -> bool:
-        """Whether it names Claude Code's settings or the program of the hook. No standing approval is enough for it."""
-        paths = (self._real(value) for name, value in self.input.items() if name in _PLACES)
-        return any(map(_is_protected, paths)) or any(
-            mark in text.casefold() for text in _texts(self.input) for mark in _MARKS
+        """Whether it is about Claude Code's settings or the program of the hook. No standing approval is enough for it."""
+        paths = [self._real(each) for each in (".", *(self.input.get(name) for name in _PLACES)) if each]
+        return (
+            any(path.is_relative_to(own) for path in paths for own in _OWN)
+            or any(_MARK.match(part) for path in paths for part in path.parts)
+            or any(text in encode(dict(self.input)).casefold() for text in _NAMED)
         )
 
     @property
@@ -119,7 +104,7 @@ class ToolCall:
         return {name: self.input[name] for name in _PLACES if self.tool in _CHANGES and name in self.input}
 
     def _real(self, named: Any) -> Path:
-        if not isinstance(named, str) or not named or "\0" in named:
+        if not isinstance(named, str) or "\0" in named:
             raise InvalidRequestError("the path in this call is not a path")
         return Path(os.path.realpath(Path(self.cwd) / Path(named).expanduser()))
 
@@ -138,7 +123,7 @@ def to_request(call: ToolCall, file: SeenFile | None = None) -> HITLRequest:
     if call.tool in _SHELLS:
         if "cwd" in args:
             raise InvalidRequestError(f"{call.tool} has an argument cwd, which nobody knows here")
-        # These are the model's words about the command, and do not run.
+        # The model's words about the command do not run.
         said = args.pop("description", None)
     elif file:
         said = file.difference(call.tool, call.input)
@@ -175,17 +160,3 @@ def _text(sent: Mapping[str, Any], name: str) -> str:
     if not isinstance(value := sent.get(name), str) or not value:
         raise InvalidRequestError(f"{name}: Claude Code sent no text for it")
     return value
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _texts(each)
-
-
-def _is_protected(path: Path) -> bool:
-    names = [part.casefold() for part in path.parts]
-    is_setting = any(name.startswith(".claude") or name == ".mcp.json" for name in names)
-    return is_setting or any(path.is_relative_to(own) for own in _OWN)

@@ -53,14 +53,12 @@ class SeenFile:
         if self.content is not None and len(self.content) > MOST_BYTES:
             return f"This file has {len(self.content):,} bytes: too many for a diff. The new text is below."
         try:
-            before = (self.content or b"").decode()
+            # Claude Code reads and writes these line ends as one.
+            before = (self.content or b"").decode().replace("\r\n", "\n")
         except UnicodeDecodeError as error:
-            raise InvalidRequestError(
-                f"{self.path} is not UTF-8 text, so nobody can read the change"
-            ) from error
-        lines = unified_diff(
-            before.split("\n"), _after(tool, given, before).split("\n"), "before", "after", lineterm=""
-        )
+            raise InvalidRequestError(f"{self.path} is not UTF-8 text: nobody can read the change") from error
+        after = _after(tool, given, before)
+        lines = unified_diff(before.split("\n"), after.split("\n"), "before", "after", lineterm="")
         changed = "\n".join([*lines][2:])
         return ("A new file:\n" if self.content is None else "") + (changed or "Nothing changes.")
 

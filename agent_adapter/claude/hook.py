@@ -16,14 +16,14 @@ from typing import Any, TypeAlias, Unpack
 
 from agent_adapter.ask import DecidedCall, to_calls
 from agent_adapter.asking import Asking
-from agent_adapter.claude.call import REFUSED, ToolCall, to_input, to_request
+from agent_adapter.claude.call import READING, REFUSED, ToolCall, to_input, to_request
 from agent_adapter.claude.files import SeenFile
 from agent_adapter.client import ApprovalClient, withdrawn_on_cancel
 from agent_adapter.contract.arguments import digest
-from agent_adapter.errors import DecisionNotAllowedError, NotApprovedError
+from agent_adapter.errors import DecisionNotAllowedError, NotApprovedError, RejectedError
 
 Json: TypeAlias = dict[str, Any]
-ENDED = "Claude Code stopped waiting for this call."
+LASTS = 60.0  # seconds in which the prompt for an approved call has to come
 
 
 async def ask(call: ToolCall, approvals: ApprovalClient, **asking: Unpack[Asking]) -> Json:
@@ -38,12 +38,12 @@ async def ask(call: ToolCall, approvals: ApprovalClient, **asking: Unpack[Asking
         AgentAdapterError: as in `ApprovalClient.ask`.
     """
     if sentence := REFUSED.get(call.tool):
-        raise NotApprovedError(call.tool, reason=sentence, decided_by="assent-claude")
+        raise RejectedError(call.tool, reason=sentence, decided_by="assent-claude")
     file = SeenFile.look(call.path) if call.path else None
     request = to_request(call, file)
     asking.setdefault("on_expiry", "raise")
     interrupt = approvals.interrupt(request, run=call.session, pauses=(call.pause(file),), **asking)
-    async with withdrawn_on_cancel(approvals, interrupt, ENDED), approvals.reviewing(interrupt) as resume:
+    async with withdrawn_on_cancel(approvals, interrupt), approvals.reviewing(interrupt) as resume:
         (decided,) = to_calls(request, resume)
     return approved_input(call, decided, file)
 
@@ -51,14 +51,12 @@ async def ask(call: ToolCall, approvals: ApprovalClient, **asking: Unpack[Asking
 def approved_input(call: ToolCall, decided: DecidedCall, file: SeenFile | None) -> Json:
     """Return the input that may run now, by what people decided. Errors are as in `ask`."""
     given = to_input(call, decided.args)
-    if call.is_protected and decided.record.sticky:
+    if decided.record.sticky and call.is_protected:
         raise DecisionNotAllowedError(
-            "a standing approval is not enough for Claude Code's settings and the hook itself: people can end it in Slack"
+            "a standing approval is not enough for Claude Code's settings and this hook"
         )
     if file and call.path and SeenFile.look(call.path) != file:
-        raise DecisionNotAllowedError(
-            f"{file.path} changed while people decided: read it again, and ask anew"
-        )
+        raise DecisionNotAllowedError(f"{file.path} changed while people decided: read it again")
     return given
 
 
@@ -67,8 +65,6 @@ class Grants:
     """Calls that people approved a moment ago, for the prompt of the same call. Each is a file, and is taken once."""
 
     folder: Path
-    lasts: float = 60.0
-    """In seconds."""
 
     @classmethod
     def here(cls) -> "Grants":
@@ -86,40 +82,35 @@ class Grants:
     def take(self, call: ToolCall) -> bool:
         """Use up the grant for this call, and say whether there was one."""
         grant = self._of(call, call.input)
-        with suppress(FileNotFoundError):
-            is_fresh = self._is_fresh(grant)
-            grant.unlink()
-            return is_fresh
-        return False
+        is_fresh = self._is_fresh(grant)
+        grant.unlink(missing_ok=True)
+        return is_fresh
 
     def _is_fresh(self, grant: Path) -> bool:
         with suppress(FileNotFoundError):
-            return 0 <= time.time() - grant.stat().st_mtime <= self.lasts
+            return 0 <= time.time() - grant.stat().st_mtime <= LASTS
         return False
 
     def _of(self, call: ToolCall, given: Mapping[str, Any]) -> Path:
-        return self.folder / digest(
-            "claude-grant", call.session, call.prompt, call.tool, sorted(given.items())
-        )
+        parts = (call.session, call.prompt, call.tool, sorted(given.items()))
+        return self.folder / digest("claude-grant", *parts)
 
 
 def allowed(call: ToolCall, given: Mapping[str, Any]) -> Json:
     """Return the answer that lets a call run, with this input."""
-    if call.event == "PermissionRequest":
-        # With an input, Claude Code would judge the call anew, and prompt again.
-        return _answer(call, decision={"behavior": "allow"})
-    return _answer(call, permissionDecision="allow", updatedInput=dict(given))
+    # With an input, Claude Code would judge the call anew, and prompt again.
+    return _said(call, {"behavior": "allow"}, permissionDecision="allow", updatedInput=dict(given))
 
 
 def denied(call: ToolCall, reason: str) -> Json:
     """Return the answer that refuses a call, with the reason for the model."""
-    if call.event == "PermissionRequest":
-        return _answer(call, decision={"behavior": "deny", "message": reason})
-    return _answer(call, permissionDecision="deny", permissionDecisionReason=reason)
+    decision = {"behavior": "deny", "message": reason}
+    return _said(call, decision, permissionDecision="deny", permissionDecisionReason=reason)
 
 
-def _answer(call: ToolCall, **answer: Any) -> Json:
-    return {"hookSpecificOutput": {"hookEventName": call.event, **answer}}
+def _said(call: ToolCall, to_prompt: Json, **to_call: Any) -> Json:
+    own = {"decision": to_prompt} if call.event == "PermissionRequest" else to_call
+    return {"hookSpecificOutput": {"hookEventName": call.event, **own}}
 
 
 async def answer(
@@ -130,7 +121,7 @@ async def answer(
     Raises:
         AgentAdapterError: in every doubt, as in `ask`; the call must not run.
     """
-    if call.is_reading:
+    if call.tool in READING:
         return {}
     if call.event == "PermissionRequest":
         if grants.take(call):
@@ -138,16 +129,12 @@ async def answer(
         return denied(call, f"{call.tool} was not approved: no hook of Assent has asked about this call")
     try:
         async with connect() as approvals:
-            given = await _until_stopped(ask(call, approvals, **asking))
+            work = asyncio.ensure_future(ask(call, approvals, **asking))
+            for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+                # Claude Code ends the hook: nobody waits for this answer any more.
+                asyncio.get_running_loop().add_signal_handler(number, work.cancel)
+            given = await work
     except NotApprovedError as error:
         return denied(call, str(error))
     grants.give(call, given)
     return allowed(call, given)
-
-
-async def _until_stopped(asking: Any) -> Json:
-    """Wait for the answer. When Claude Code ends the hook, the question is withdrawn."""
-    work = asyncio.ensure_future(asking)
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, work.cancel)
-    return dict(await work)

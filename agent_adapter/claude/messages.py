@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any, Self
@@ -13,7 +12,7 @@ _USAGE = {"input_tokens": 1, "output_tokens": 1}
 
 
 class MessagesApi(ThreadingHTTPServer):
-    """Serves a scripted model on this machine. `results` has what Claude Code sent back for each call, by its id."""
+    """Serves a scripted model on this machine, inside of `with`. `results` has what Claude Code sent back for each call, by its id."""
 
     daemon_threads = True
 
@@ -26,17 +25,13 @@ class MessagesApi(ThreadingHTTPServer):
             for number, (name, given) in enumerate(calls)
         ]
 
-    @contextmanager
-    def serving(self) -> Iterator[Self]:
-        """Serve while the body runs."""
-        thread = Thread(target=self.serve_forever, daemon=True)
-        thread.start()
-        try:
-            yield self
-        finally:
-            self.shutdown()
-            self.server_close()
-            thread.join()
+    def __enter__(self) -> Self:
+        Thread(target=self.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+        self.server_close()
 
     def answer(self, asked: Json) -> Iterator[str]:
         """Give the events of what the model says next."""
@@ -49,17 +44,14 @@ class MessagesApi(ThreadingHTTPServer):
         blocks: list[Json] = calls or [{"type": "text", "text": "done"}]
         for index, block in enumerate(blocks):
             empty: Json = {"input": {}} if calls else {"text": ""}
-            delta = (
-                {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
-                if calls
-                else {"type": "text_delta", "text": block["text"]}
-            )
+            delta = {"type": "text_delta", "text": "done"}
+            if calls:
+                delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
             yield _event("content_block_start", index=index, content_block={**block, **empty})
             yield _event("content_block_delta", index=index, delta=delta)
             yield _event("content_block_stop", index=index)
-        yield _event(
-            "message_delta", delta={"stop_reason": "tool_use" if calls else "end_turn"}, usage=_USAGE
-        )
+        stop = {"stop_reason": "tool_use" if calls else "end_turn"}
+        yield _event("message_delta", delta=stop, usage=_USAGE)
         yield _event("message_stop")
 
 
@@ -74,16 +66,11 @@ class _Answers(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         """Log nothing."""
 
-    def do_HEAD(self) -> None:
-        self._send("")
-
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self._send("".join(self.server.answer(asked)))
-
-    def _send(self, body: str) -> None:
+        body = "".join(self.server.answer(asked)).encode()
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
-        self.send_header("content-length", str(len(body.encode())))
+        self.send_header("content-length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body.encode())
+        self.wfile.write(body)

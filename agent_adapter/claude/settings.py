@@ -27,15 +27,43 @@ def hook_command(options: Sequence[str]) -> str:
     return f"{shlex.join([sys.executable, '-P', *shlex.split(PROGRAM), *options])} || exit 2"
 
 
+def places(project: Path) -> list[Path]:
+    """Return the files of settings that Claude Code reads in a project: that of the user, and the two of the project."""
+    home = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+    return [
+        home / "settings.json",
+        project / ".claude/settings.json",
+        project / ".claude/settings.local.json",
+    ]
+
+
+def install(project: Path, command: str, wait: int, *, for_user: bool = False) -> list[str]:
+    """Write the hook into both files of a project, and into that of the user if wanted; say what was written.
+
+    Claude Code ignores a file in which anything is wrong. So each file has all of it.
+
+    Raises:
+        InvalidRequestError: when a file of settings cannot be read; nothing was written.
+    """
+    found = {path: read(path) for path in places(project)}
+    paths = list(found)[0 if for_user else 1 :]
+    new = {path: with_hook(found[path], command, wait) for path in paths}
+    changed = [path for path in paths if new[path] != found[path]]
+    for path in changed:
+        write(path, new[path])
+    said = {True: "a hook before tool calls, and prompts", False: "nothing to change"}
+    lines = [f"{path}: {said[path in changed]}" for path in paths]
+    weak = [f"{path}: {point}; take it out" for path in found for point in weak_points(found[path])]
+    return [*lines, f"not asked about: {', '.join(READING)}", *weak]
+
+
 def with_hook(found: Mapping[str, Any], command: str, wait: int) -> Settings:
     """Return settings with the hook before every call, and prompts for all gated tools. All else is kept."""
     settings = deepcopy(dict(found))
     hook = {"type": "command", "command": command, "timeout": wait + SPARE, "onFailure": "block"}
-    hooks = _part(settings, "hooks", dict)
     for event, matcher in EVENTS.items():
-        groups = _part(hooks, event, list)
-        ours = {"matcher": matcher, "hooks": [hook]}
-        if ours not in groups:
+        groups = _part(_part(settings, "hooks", dict), event, list)
+        if (ours := {"matcher": matcher, "hooks": [hook]}) not in groups:
             groups[:] = [*without_hook(groups), ours]
     ask = _part(_part(settings, "permissions", dict), "ask", list)
     ask += [tool for tool in GATED if tool not in ask]
@@ -83,42 +111,12 @@ def write(path: Path, settings: Settings) -> None:
     new.replace(path)
 
 
-def install(project: Path, command: str, wait: int) -> Iterator[str]:
-    """Write the hook into the settings of a project, and say what was written, and what else weakens it.
-
-    Raises:
-        InvalidRequestError: when a file of settings cannot be read; nothing was written.
-    """
-    files = places(project)
-    found = {path: read(path) for path in files}
-    path = project / ".claude/settings.json"
-    if (new := with_hook(found[path], command, wait)) == found[path]:
-        yield f"{path}: nothing to change"
-    else:
-        write(path, new)
-        yield f"{path}: a hook before every tool but {', '.join(READING)}; a prompt for {', '.join(GATED)}"
-    for path in files:
-        for point in weak_points(found[path]):
-            yield f"{path}: {point}; the prompts above go before it, but take it out"
-
-
-def places(project: Path) -> list[Path]:
-    """Return the files of settings that Claude Code reads in a project, beside those that only an administrator writes."""
-    home = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
-    return [
-        home / "settings.json",
-        project / ".claude/settings.json",
-        project / ".claude/settings.local.json",
-    ]
-
-
-def weak_points(settings: Mapping[str, Any]) -> Iterator[str]:
+def weak_points(settings: Settings) -> Iterator[str]:
     """Say what in these settings would let calls run, if the hook and its rules were lost."""
     permissions = settings.get("permissions") or {}
-    for rule in permissions.get("allow") or []:
-        if str(rule).partition("(")[0] not in READING:
-            yield f"permissions.allow has {rule}"
+    rules = [rule for rule in permissions.get("allow") or [] if str(rule).partition("(")[0] not in READING]
+    yield from (f"permissions.allow has {rule}" for rule in rules)
     if permissions.get("defaultMode") in {"acceptEdits", "auto", "bypassPermissions"}:
         yield f"permissions.defaultMode is {permissions['defaultMode']}"
     if settings.get("disableAllHooks"):
-        yield "disableAllHooks is on, so nobody is asked and every gated call meets a prompt"
+        yield "disableAllHooks is on, so nobody is asked"

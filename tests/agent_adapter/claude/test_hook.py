@@ -58,7 +58,7 @@ async def test_a_question_to_the_user_is_refused_with_a_sentence(grants):
     found = await said(sent("AskUserQuestion", questions=[]), grants)
 
     assert found["permissionDecision"] == "deny"
-    assert "write it as your answer" in found["permissionDecisionReason"]
+    assert "write the question as your answer" in found["permissionDecisionReason"]
 
 
 @pytest.mark.parametrize("event", [sent, prompted])

@@ -59,8 +59,18 @@ def test_a_second_run_changes_nothing(project, capsys):
 
     init()
 
-    assert capsys.readouterr().out.endswith("settings.json: nothing to change\n")
+    assert capsys.readouterr().out.count("nothing to change\n") == 2
     assert (project / ".claude/settings.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(("options", "count"), [((), 2), (("--user",), 3)])
+def test_each_file_has_all_of_it(project, options, count):
+    """Claude Code ignores a file in which anything is wrong, and reads those of a project only in its folder."""
+    init(*options)
+
+    found = [settings.read(path) for path in settings.places(project)]
+    assert found[-count:] == [written(project)] * count
+    assert found[:-count] == [{}] * (3 - count)
 
 
 def test_other_settings_are_kept_and_other_options_replace_the_hook(project):
