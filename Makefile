@@ -19,7 +19,7 @@ SECOND := tests/agent_adapter $(addprefix tests/bot/,cli http runtime slack) \
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help redis demo playground doctor up unit test format check versions faults bench pictures docs dist system lock clean
+.PHONY: help redis demo playground doctor up unit test format check versions claude faults bench pictures docs dist system lock clean
 
 help:
 	@awk -F ':.*## ' '/^##@/{printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+: .*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -70,6 +70,10 @@ versions: redis .venv/tools.ok .venv-server/server.ok     ## What another Python
 	@for each in $(or $(ON),312 lowest newest); do \
 	$(MAKE) --no-print-directory .venv$$each/packages.ok && \
 	.venv$$each/bin/python $(PYTEST) $(or $(ARGS),$(SECOND)) || exit 1; done
+
+claude: redis .venv/dev.ok     ## Claude Code's real program, offline; installs claude-agent-sdk, which has 360 MB
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check claude-agent-sdk==0.2.187
+	@ASSENT_TESTS_CLAUDE=1 $(BIN)/python $(PYTEST) tests/agent_adapter/claude $(ARGS)
 
 faults: redis .venv/dev.ok     ## Kills, races and generated input in their full counts: 20 minutes
 	@ASSENT_FAULTS=full $(BIN)/python $(PYTEST) -m "faults or hypothesis" tests/faults tests/agent_adapter tests/bot tests/playground tests/test_log_verifier.py $(ARGS)

@@ -37,6 +37,9 @@ def written(tmp_path_factory):
     if not importlib.util.find_spec("spoon_ai"):
         for path in folder.glob("*spoon*"):
             path.unlink()
+    if not importlib.util.find_spec("claude_agent_sdk"):
+        for path in folder.glob("*claude*"):
+            path.unlink()
     return folder
 
 

@@ -17,7 +17,7 @@ except ImportError as error:
     raise ImportError("The Claude Agent SDK is missing: pip install claude-agent-sdk") from error
 
 
-def hooks(approvals: ApprovalClient, **asking: Unpack[Asking]) -> dict[str, list[HookMatcher]]:
+def hooks(approvals: ApprovalClient, **asking: Unpack[Asking]) -> dict[Any, list[HookMatcher]]:
     """Return hooks for `ClaudeAgentOptions` that ask about every tool call but those that only read.
 
     They come before all permission rules and modes, and block the call when they fail:

@@ -33,3 +33,10 @@ def require_spoonai() -> None:
     )
     with warnings.catch_warnings(record=True):  # fastmcp 2 uses a part of authlib that is deprecated
         importlib.import_module("spoon_ai.agents")
+
+
+def require_claude() -> None:
+    """Skip where the Claude Agent SDK is not, which brings the program of Claude Code: `make claude` installs it."""
+    reason = "claude-agent-sdk is not installed, because it has 360 MB: `make claude`"
+    possible = "ASSENT_TESTS_CLAUDE" in os.environ
+    require("Claude Code", importlib.util.find_spec("claude_agent_sdk"), reason, possible=possible)

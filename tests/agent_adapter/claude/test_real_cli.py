@@ -12,12 +12,12 @@ from agent_adapter.claude.settings import hook_command, install, read, write
 from agent_adapter.contract.arguments import encode
 from agent_adapter.testing import ScriptedReviewer, approve, edit, reject
 from tests.support.deciding import person
-from tests.support.lanes import require
+from tests.support.lanes import require_claude
 
 BYPASS = ("--permission-mode", "bypassPermissions")
 ROOT = Path(__file__).parents[3]
 CLI = check.find_cli()
-require("Claude Code", CLI, "its program is not installed: pip install claude-agent-sdk")
+require_claude()
 
 
 @pytest.fixture

@@ -1,16 +1,14 @@
 """The Claude Agent SDK: its hooks and its callback, with the real package and the program in it."""
 
-import importlib.util
-
 import pytest
 
 from agent_adapter.claude import check
 from agent_adapter.claude.messages import MessagesApi
 from agent_adapter.testing import approve, edit, reject
 from tests.support.deciding import deciding
-from tests.support.lanes import require
+from tests.support.lanes import require_claude
 
-require("The Claude Agent SDK", importlib.util.find_spec("claude_agent_sdk"), "pip install claude-agent-sdk")
+require_claude()
 
 from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient  # noqa: E402
 
