@@ -124,16 +124,16 @@ async def answer(
     if call.tool in READING:
         return {}
     if call.event == "PermissionRequest":
-        if grants.take(call):
-            return allowed(call, call.input)
-        return denied(call, f"{call.tool} was not approved: no hook of Assent has asked about this call")
+        sentence = f"{call.tool} was not approved: no hook of Assent has asked about this call"
+        return allowed(call, call.input) if grants.take(call) else denied(call, sentence)
     try:
         async with connect() as approvals:
-            work = asyncio.ensure_future(ask(call, approvals, **asking))
+            waiting = asyncio.current_task()
+            assert waiting is not None
             for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
                 # Claude Code ends the hook: nobody waits for this answer any more.
-                asyncio.get_running_loop().add_signal_handler(number, work.cancel)
-            given = await work
+                asyncio.get_running_loop().add_signal_handler(number, waiting.cancel)
+            given = await ask(call, approvals, **asking)
     except NotApprovedError as error:
         return denied(call, str(error))
     grants.give(call, given)
