@@ -541,6 +541,12 @@ class ApprovalClient:
         Raises:
             AgentAdapterError: as in `ask`.
         """
+        check_asking(asking, beside=("allowed", "why", "schema", "requested_by", "run"))
+        expect(
+            schemas, Mapping | None, where="schemas", cure="pass a schema for each tool, as in {'pay': {…}}"
+        )
+        if run == "":
+            raise WrongArgumentError("run: this text is empty: pass the id of the run, or leave it out")
         request = to_request(calls, allowed, schemas or {})
         if requested_by is not None:
             if asking.get("context"):
@@ -756,7 +762,7 @@ class ApprovalClient:
         """
         self._reports.send(key, outcome, claim)
 
-    async def note_failure(self, resume: DecidedResume, error: Exception) -> None:
+    async def note_failure(self, resume: DecidedResume, error: BaseException) -> None:
         """Say on the card that the run went on with this answer and ended with an error.
 
         Integrations call it while they hold the claim, when an error uses the answer up. It raises nothing.
@@ -937,13 +943,20 @@ async def used_up(
     For frameworks that would run their tools again with the same answer. Only a body that is cancelled gives it back, as a killed
     process does. A body may also refuse it, with `refuse_answer`.
     """
-    failure: Exception | None = None
+    failure: BaseException | None = None
     async with answered(approvals, interrupt, read, if_cancelled=if_cancelled) as (resume, found):
         try:
             yield resume, found
-        except Exception as error:
+        except (Exception, asyncio.CancelledError) as error:
             # Of this answer, not of one that a tool waited for.
             if isinstance(error, RefusedAnswerError) and error.interrupt_id == resume.interrupt_id:
+                raise
+            # A tool may have waited for something that was cancelled, and nobody has cancelled this body.
+            if (
+                isinstance(error, asyncio.CancelledError)
+                and (task := asyncio.current_task())
+                and task.cancelling()
+            ):
                 raise
             # Raised again below, after the claim is finished.
             failure = error

@@ -164,7 +164,7 @@ class Claims:
             logger.error("finish.lost", extra={"interrupt_id": interrupt_id, "reason": str(error)})  # noqa: TRY400  # the sentence says all
 
 
-def why_stalled(error: Exception) -> str:
+def why_stalled(error: BaseException) -> str:
     """Say why a run does not go on. Of an error that is not ours, only its class: everybody in the channel reads it."""
     return str(error) if isinstance(error, AgentAdapterError) else failed_with(error)
 

@@ -91,6 +91,9 @@ def test_the_question_does_not_change_with_the_objects_of_the_program():
         ([("pay", {"n": float("nan")})], {}, r"action_requests\[0\].args.n: nan is not a JSON number"),
         ([("pay", {})], {"allowed": "aprove"}, "did you mean 'approve'"),
         ([("pay", {})], {"chanel": "C0"}, "did you mean 'channel'"),
+        ([("pay", {})], {"pauses": ["p"]}, "pauses: no such option"),
+        ([("pay", {})], {"run": ""}, "run: this text is empty"),
+        ([("pay", {})], {"schemas": [{}]}, "schemas: this is a list"),
         (
             [("pay", {})],
             {"requested_by": "U0NOOR", "context": Context(title="Bills")},

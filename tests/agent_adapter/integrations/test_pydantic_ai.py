@@ -362,3 +362,26 @@ async def test_a_run_that_fails_has_used_its_answer():
         await run(counter.agent("done"), approvals=approvals, conversation=loaded(text))
 
     assert counter.ran == [("pay", 7)]
+
+
+async def test_a_tool_that_waited_for_something_cancelled_has_used_its_answer():
+    """Nobody has cancelled the run, so this is an error of the tool like any other."""
+    agent, ran, approvals = Agent(model(says(PAY), "done")), [], deciding(approve())
+
+    @agent.tool_plain(requires_approval=True)
+    async def pay(order: int) -> None:
+        ran.append(order)
+        raise asyncio.CancelledError
+
+    saved = []
+    for _ in range(2):
+        with pytest.raises((asyncio.CancelledError, ConsumedError)):
+            await run(
+                agent,
+                None if saved else "go",
+                approvals=approvals,
+                conversation=saved[0] if saved else None,
+                save=saved.append,
+            )
+
+    assert ran == [7]
