@@ -45,7 +45,7 @@ WAYS = (
     Way("the hook prints JSON that is not an answer", """echo '{"hookSpecificOutput": {"x": 1}}'"""),
     Way("the hook prints half of an answer, with exit code 0", "printf '{\"hookSpecificOutput\": {'"),
     Way("the hook prints nothing, with exit code 0", "true"),
-    Way("the hook is no longer in the settings, and permissions are bypassed"),
+    Way("the hook was removed from the settings, and permissions are bypassed"),
     Way("no hook, and the tools are allowed", options=("--allowedTools", *_ALLOW)),
     Way("no hook, and edits are accepted", options=("--permission-mode", "acceptEdits")),
     Way("disableAllHooks is on", "true", disabled=True),
@@ -67,7 +67,7 @@ def run(project: Path, cli: str | None) -> Iterator[str]:
     """Try every way, and say for each what would run; the last line says "Nothing ran." where nothing did.
 
     Raises:
-        InvalidRequestError: when there is no CLI, it is too old, or a file of settings cannot be read.
+        InvalidRequestError: when the CLI is missing or too old, or a settings file cannot be read.
     """
     if cli is None:
         raise InvalidRequestError("claude was not found: install Claude Code, or name its program with --cli")

@@ -1,7 +1,7 @@
 """Pydantic AI agents: runs that pause on tools that require approval.
 
-A run pauses by ending with `DeferredToolRequests`, and all answers go into the next run together. A `HandleDeferredToolCalls`
-handler is no place to wait: there the history lacks what other tools of the turn returned, so no other process can go on with it.
+A run pauses by ending with `DeferredToolRequests`, and all answers go into the next run together. This does not wait in a
+`HandleDeferredToolCalls` handler: the history there has no results of the turn's other tools, so no other process could use it.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
