@@ -39,8 +39,6 @@ _FORMATS = {"email": Kind.PERSON, "uri": Kind.PLACE, "url": Kind.PLACE}
 _ADDED = frozenset(["amount", "charge", "cost", "fee", "payment", "refund", "salary", "sum", "total"])
 _SMALL = frozenset(["cent", "cents", "minor", "pct", "pence", "pennies", "percent", "rate"])
 """Words of a number that is not in the unit beside it."""
-_EACH = _SMALL | frozenset(["count", "each", "per", "price", "qty", "quantity", "shares", "unit", "units"])
-"""Words beside which an amount may be that of one piece."""
 _UNIT_NAMES = frozenset({"currency", "ccy", "unit", "asset", "coin", "token"})
 _UNIT = re.compile("[A-Z]{3}")
 
@@ -106,10 +104,12 @@ class Facts:
             return False
         return sum(each.number is not None for each in self.shown) == 1 and fact == self.amount
 
-    def adds_up(self, path: tuple[str, ...]) -> bool:
-        """Whether this number is what the call costs: no price, rate or number of pieces is beside it."""
-        numbers = [fact for fact in self.shown if fact.number is not None]
-        return bool(_words(path[-1]) & _ADDED) and not any(_words(fact.path[-1]) & _EACH for fact in numbers)
+    def adds_up(self, fact: Fact) -> bool:
+        """Whether a number is certainly what the call costs: nothing else in its name, and no other number or list beside it."""
+        others = [each for each in self.shown if each is not fact]
+        is_alone = not any(each.number is not None or isinstance(each.value, list) for each in others)
+        # A text such as 1.200 may be twelve hundred.
+        return is_alone and _words(fact.path[-1]) <= _ADDED and not isinstance(fact.value, str)
 
     def leading(self, headline: Sequence[str]) -> list[Fact]:
         """Give what a subject names: what this headline of an agent names, or the first three, and in any case `first`."""
@@ -198,7 +198,8 @@ def _kind(path: tuple[str, ...], value: Any, schema: Any, *, is_number: bool) ->
         return Kind.OTHER
     kinds = {_KIND_OF[word] for word in _words(path[-1]) if word in _KIND_OF}
     if is_number and (of_numbers := kinds & {Kind.MONEY, Kind.LIMIT}):
-        return min(of_numbers)
+        # The id of a payment is no amount.
+        return max(of_numbers)
     if isinstance(value, str) and Kind.MONEY in kinds:
         return Kind.MONEY
     if isinstance(value, int | float | Decimal):

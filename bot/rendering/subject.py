@@ -279,8 +279,13 @@ def _sums(actions: Sequence[Action]) -> list[str]:
     found = []
     for path in paths:
         own = [fact for each in numbers for fact in each if fact.path == path]
-        adds_up = all(each.adds_up(path) for each in facts) and all(fact.kind is Kind.MONEY for fact in own)
-        if len(own) == len(actions) and (text := _sum(own, adds_up=adds_up)):
+        if len(own) < len(actions):
+            continue
+        adds_up = all(
+            each.adds_up(fact) and fact.kind is Kind.MONEY for each, fact in zip(facts, own, strict=True)
+        )
+        # Nobody has agreed to what is proposed.
+        if text := _sum(own, adds_up=adds_up and not any(action.proposal for action in actions)):
             found.append(text if is_one else f"{key_text(path[-1])} {text}")
     return found
 

@@ -123,6 +123,14 @@ def test_several_calls_of_one_tool_say_what_they_come_to(amounts, says):
         ("raise", {"amount_percent": 15}, "raise, 2 times, amount_percent 15"),
         ("top_up", {"balance": 1500}, "top_up, 2 times, balance 1500"),
         ("pay", {"amount_cents": 1250, "currency": "EUR"}, "pay, 2 times, amount_cents 1250"),
+        (
+            "refund",
+            {"payment_id": 88123, "amount": 40, "currency": "EUR"},
+            "refund, 2 times, 80 EUR together",
+        ),
+        ("buy", {"amount": 120, "licences": 60}, "buy, 2 times, amount 120"),
+        ("pay", {"amount": "1.200", "currency": "EUR"}, "pay, 2 times, 1.200 EUR"),
+        ("pay", {"amount": 50, "to": ["ada", "bo"]}, "pay, 2 times, 50"),
     ],
 )
 def test_prices_rates_and_cents_are_not_added_up(tool, args, says):
