@@ -14,7 +14,7 @@ from typing import Any
 
 from agent_adapter.claude.call import GATED
 from agent_adapter.claude.messages import MessagesApi
-from agent_adapter.claude.settings import Settings, is_ours, places, read, without_hook, write
+from agent_adapter.claude.settings import Settings, is_ours, places, read, weak_points, without_hook, write
 from agent_adapter.errors import InvalidRequestError
 
 OLDEST = (2, 1, 295)
@@ -77,7 +77,9 @@ def run(project: Path, cli: str | None) -> Iterator[str]:
     yield f"tools without a prompt: {', '.join(sorted(lacking)) or 'none'}"
     control = tried(cli, [{}] * 3, Way("control", options=()))
     yield f"{control:8} control: without Assent"
-    is_safe = control == "runs" and not lacking
+    others = [point for each in found for point in weak_points(each) if "another hook" in point]
+    yield from others
+    is_safe = control == "runs" and not lacking and not others
     for way in WAYS:
         result = tried(cli, found, way)
         yield f"{result:8} {way.name}"

@@ -49,18 +49,32 @@ class SeenFile:
             InvalidRequestError: when the call does not fit the file, or the file is not UTF-8 text.
         """
         if tool == "NotebookEdit":
-            return "A cell of this notebook. The new text is below."
+            return (
+                "Deletes a cell."
+                if given.get("edit_mode") == "delete"
+                else "A cell of this notebook: see below."
+            )
         if self.content is not None and len(self.content) > MOST_BYTES:
             return f"This file has {len(self.content):,} bytes: too many for a diff. The new text is below."
         try:
-            # Claude Code reads and writes these line ends as one.
-            before = (self.content or b"").decode().replace("\r\n", "\n")
+            before = (self.content or b"").decode()
         except UnicodeDecodeError as error:
             raise InvalidRequestError(f"{self.path} is not UTF-8 text: nobody can read the change") from error
+        if tool != "Write":
+            # An edit of Claude Code finds its text with either line end, and keeps those of the file.
+            before = before.replace("\r\n", "\n")
         after = _after(tool, given, before)
         lines = unified_diff(before.split("\n"), after.split("\n"), "before", "after", lineterm="")
         changed = "\n".join([*lines][2:])
-        return ("A new file:\n" if self.content is None else "") + (changed or "Nothing changes.")
+        if not changed:
+            return "Nothing changes."
+        if self.content is None:
+            return f"A new file:\n{changed}"
+        return (
+            f"Replaces the whole file. Lines until now: {len(before.splitlines()):,}.\n{changed}"
+            if tool == "Write"
+            else changed
+        )
 
 
 def _after(tool: str, given: Mapping[str, Any], before: str) -> str:
@@ -84,5 +98,10 @@ def _replaced(edit: Mapping[str, Any], text: str) -> str:
     if not found or (found > 1 and not edit.get("replace_all")):
         raise InvalidRequestError(
             f"old_string is {f'{found} times' if found else 'not'} in the file: read the file again, and name one place"
+        )
+    if not new and not old.endswith("\n") and f"{old}\n" in text:
+        # Claude Code would take this line end away, too, and no diff of ours would be what runs.
+        raise InvalidRequestError(
+            "new_string is empty: to remove whole lines, let old_string end with the line end"
         )
     return text.replace(old, new)

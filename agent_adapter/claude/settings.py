@@ -120,3 +120,6 @@ def weak_points(settings: Settings) -> Iterator[str]:
         yield f"permissions.defaultMode is {permissions['defaultMode']}"
     if settings.get("disableAllHooks"):
         yield "disableAllHooks is on, so nobody is asked"
+    groups = (settings.get("hooks") or {}).get("PermissionRequest") or []
+    if without_hook(groups):
+        yield "another hook for PermissionRequest, and the first one that answers decides"

@@ -103,7 +103,12 @@ def test_an_edit_cannot_move_a_call(tool, given, args):
             {"old_string": "two", "new_string": "2"},
             "@@ -1,3 +1,3 @@\n one\n-two\n+2\n ",
         ),
-        ("one\n", "Write", {"content": "1\n"}, "@@ -1,2 +1,2 @@\n-one\n+1\n "),
+        (
+            "one\n",
+            "Write",
+            {"content": "1\n"},
+            "Replaces the whole file. Lines until now: 1.\n@@ -1,2 +1,2 @@\n-one\n+1\n ",
+        ),
         (None, "Write", {"content": "1"}, "A new file:\n@@ -1 +1 @@\n-\n+1"),
         (None, "Edit", {"old_string": "", "new_string": "1"}, "A new file:\n@@ -1 +1 @@\n-\n+1"),
         (
@@ -119,13 +124,20 @@ def test_an_edit_cannot_move_a_call(tool, given, args):
             "@@ -1 +1 @@\n-a\n+c",
         ),
         ("a", "Write", {"content": "a"}, "Nothing changes."),
+        ("a\r\n", "Edit", {"old_string": "a\n", "new_string": ""}, "@@ -1,2 +1 @@\n-a\n "),
+        (
+            "a\r\nb",
+            "Write",
+            {"content": "a\nb"},
+            "Replaces the whole file. Lines until now: 2.\n@@ -1,2 +1,2 @@\n-a\r\n+a\n b",
+        ),
     ],
 )
 def test_a_change_of_a_file_is_shown_as_a_diff(tmp_path, before, tool, given, shown):
     """Of the file as it is at that moment. The whole input is below it, as arguments."""
     path = tmp_path / "a.txt"
     if before is not None:
-        path.write_text(before)
+        path.write_bytes(before.encode())
 
     action = asked(tool, tmp_path, file_path="a.txt", **given)
 

@@ -99,6 +99,7 @@ def test_it_names_what_would_let_calls_run_without_it(project, capsys):
     weak = {
         "permissions": {"allow": ["Bash(npm *)", "Read"], "defaultMode": "acceptEdits"},
         "disableAllHooks": True,
+        "hooks": {"PermissionRequest": [{"hooks": [{"type": "command", "command": "yes"}]}]},
     }
     settings.write(project / "home/.claude/settings.json", weak)
 
@@ -109,6 +110,7 @@ def test_it_names_what_would_let_calls_run_without_it(project, capsys):
     assert "permissions.allow has Read" not in said
     assert "defaultMode is acceptEdits" in said
     assert "disableAllHooks is on" in said
+    assert "another hook for PermissionRequest" in said
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"hooks": []}', '{"permissions": {"ask": "Bash"}}'])
