@@ -12,31 +12,30 @@ from agent_adapter.redis.scripts import Scripts
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A number of calls in a number of milliseconds: a tenth of them at once, the rest evenly."""
+    """How often something may be called."""
 
-    calls: int
-    window: int
-
-    @property
-    def every(self) -> int:
-        """Milliseconds from one call to the next. So no window has more calls, wherever it begins."""
-        return math.ceil(self.window / (self.calls - self.at_once + 1))
-
-    @property
-    def at_once(self) -> int:
-        """How many calls are made without a pause."""
-        return max(1, self.calls // 10)
+    every: int
+    """Milliseconds from one call to the next."""
+    at_once: int
+    """How many calls are made without a pause. The agent that had the last turn gets one less, so there is one for another agent."""
 
 
-POSTS = Limit(1, 1_050)
-"""`chat.postMessage`: one a second for each channel."""
-EDITS = Limit(50, 60_300)
+def spread(calls: int, window: int) -> Limit:
+    """Allow a number of calls in a number of milliseconds: a tenth of them at once, the rest evenly."""
+    at_once = max(1, calls // 10)
+    # So no window has more calls, wherever it begins.
+    return Limit(math.ceil(window / (calls - at_once + 1)), at_once)
+
+
+POSTS = Limit(every=1_050, at_once=2)
+"""`chat.postMessage`: one a second for each channel. Slack takes more in short bursts, and a burst is for another agent."""
+EDITS = spread(50, 60_300)
 """`chat.update`: fifty a minute for the workspace. The windows are a little longer than Slack's, whose clock differs."""
 
-READS = Limit(40, 60_300)
+READS = spread(40, 60_300)
 """`conversations.history` and `conversations.replies` take fifty a minute each; some are left for cards that are searched."""
 
-CALLS = Limit(1, 3_600_000)
+CALLS = spread(1, 3_600_000)
 """Messages that call a person because of a standing approval: one an hour."""
 
 EDIT_AGAIN = 1_000
@@ -62,7 +61,7 @@ class _Own:
         """Milliseconds to wait; 0 means go, and counts."""
         if wait := self.wait(key):
             return wait
-        self.hold(key, limit.window / limit.calls / 1000)
+        self.hold(key, limit.every / 1000)
         return 0
 
     def hold(self, key: str, seconds: float) -> None:
@@ -148,7 +147,7 @@ class Pacing:
     ) -> int:
         wait: int = await self._scripts(
             "take_turn",
-            {"turns": key, **{part: f"{key}:{part}" for part in ("urgent", "last", "waiting")}},
+            {"turns": key, **{part: f"{key}:{part}" for part in ("urgent", "last")}},
             every=limit.every,
             ahead=(limit.at_once - 1) * limit.every,
             is_urgent=int(urgent),
