@@ -21,6 +21,7 @@ from bot.runtime.bot_keys import load_bot_keys
 from bot.runtime.settings import Settings, load_settings, variable_of
 from playground.demo import own
 from playground.errors import ControlError
+from tests.support.commands import program
 from tests.support.gallery.page import gallery_page
 from tests.support.model_api import ModelApi
 from tests.support.pages import (
@@ -140,17 +141,12 @@ async def tidy(redis_url, tmp_path):
     """Start the program of the tutorial, as a program."""
     (source,) = fenced(TUTORIAL, "python")
     (tmp_path / "tidy.py").write_text(source.replace(own.USUAL, redis_url))
-    program = await asyncio.create_subprocess_exec(
-        sys.executable, "tidy.py", cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    async with program(
+        sys.executable, "tidy.py", errors=subprocess.PIPE, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
         # A shell has its background jobs ignore Ctrl-C, and a program inherits that.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )  # fmt: skip
-    yield program
-    # One that goes on would ask beside the tests that follow.
-    if program.returncode is None:
-        program.kill()
-        await program.communicate()
+    ) as tidy:  # fmt: skip
+        yield tidy
 
 
 async def test_the_tutorial_prints_what_it_says(everything_is_approved, tidy):

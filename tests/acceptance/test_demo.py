@@ -8,15 +8,15 @@ import signal
 import subprocess
 import sys
 import tempfile
-from asyncio.subprocess import PIPE, STDOUT
 from collections.abc import Iterator
-from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from playground.client import Control
 from playground.demo import own
+from tests.support.commands import program
 from tests.support.people import Someone
 
 DEMO = (sys.executable, "-m", "playground.demo")
@@ -75,17 +75,7 @@ def test_without_a_terminal_it_plays_the_tour(folder):
 async def test_the_lines_and_commands_of_the_pages_run_against_the_playground(folder, tmp_path):
     """What it prints asks when it is pasted, as on the page. The doctor finds no fault, and a key is good for the example."""
 
-    @asynccontextmanager
-    async def started(*command: str):
-        process = await asyncio.create_subprocess_exec(
-            *command, cwd=tmp_path, env=environment(folder), stdout=PIPE, stderr=STDOUT
-        )
-        try:
-            yield process
-        finally:
-            if process.returncode is None:
-                process.kill()
-            await process.communicate()
+    started = partial(program, cwd=tmp_path, env=environment(folder))
 
     async def ended(command: str) -> str:
         command = command.replace(".venv/bin/python", sys.executable)

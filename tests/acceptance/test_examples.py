@@ -4,13 +4,14 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from asyncio.subprocess import Process
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
 
 from examples.xpert_events import STREAMED
+from tests.support.commands import program
 from tests.support.http_api import a_key
 from tests.support.lanes import require_spoonai
 from tests.support.node import build_examples
@@ -23,27 +24,13 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 SENT = "To: dana@example.com\nSubject: Invoice 17\n\nDear Dana,\n\nyour invoice is due.\n\n"
 
 
-@asynccontextmanager
-async def example(
-    name: str, redis_url: str, agent: str = "billing"
-) -> AsyncIterator[asyncio.subprocess.Process]:
+def example(name: str, redis_url: str, agent: str = "billing") -> AbstractAsyncContextManager[Process]:
     """An example as a process, run as it says at its top, beside a Redis that a bot uses."""
     environment = {name: value for name, value in os.environ.items() if name != "MODEL"}
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        f"examples.{name.removesuffix('.py')}",
-        cwd=EXAMPLES.parent,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
+    return program(
+        sys.executable, "-m", f"examples.{name.removesuffix('.py')}", cwd=EXAMPLES.parent,
         env={**environment, "REDIS_URL": address_for(redis_url, "agent", agent)},
-    )
-    try:
-        yield process
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.communicate()
+    )  # fmt: skip
 
 
 RUN = (

@@ -5,10 +5,12 @@ import os
 import re
 import signal
 import sys
+from asyncio.subprocess import PIPE
 from pathlib import Path
 
 import pytest
 
+from tests.support.commands import program
 from tests.support.people import Someone
 from tests.support.redis_users import address_for
 
@@ -34,20 +36,10 @@ def written(folder, redis_url):
     (folder / "ask.py").write_text(ask.replace("redis://localhost:6379/0", redis_url))
 
 
-async def python(folder, redis_url, *arguments, **environment):
-    return await asyncio.create_subprocess_exec(
-        sys.executable,
-        *arguments,
-        cwd=folder,
-        env={
-            **{name: os.environ[name] for name in ("PATH", "ASSENT_RING", "ASSENT_STATE_KEY")},
-            "PYTHONPATH": str(ROOT),
-            "REDIS_URL": redis_url,
-            **environment,
-        },
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
+def python(folder, redis_url, *arguments, **environment):
+    kept = {name: os.environ[name] for name in ("PATH", "ASSENT_RING", "ASSENT_STATE_KEY")}
+    given = {**kept, "PYTHONPATH": str(ROOT), "REDIS_URL": redis_url, **environment}
+    return program(sys.executable, *arguments, errors=PIPE, cwd=folder, env=given)
 
 
 async def said(process):
@@ -63,21 +55,17 @@ async def test_one_process_asks_and_a_worker_sends_what_was_approved(start_bot, 
     asks, works = (address_for(redis_url, role, "billing") for role in ("agent", "worker"))
     written(tmp_path, asks)
 
-    printed, _ = await said(await python(tmp_path, asks, "ask.py"))
+    async with python(tmp_path, asks, "ask.py") as asking:
+        printed, _ = await said(asking)
     (first,) = re.findall(r"Paused\(interrupt_id='(billing\..*)'\)", printed)
     await dana.press(await dana.card("dana@example.com"), "approve:0")
     await dana.card("waiting for the agent")
-    worker = await python(
-        tmp_path, works, "-m", "agent_adapter.worker", "office:registry", "--agent", "billing"
-    )
-    try:
+    command = ("-m", "agent_adapter.worker", "office:registry", "--agent", "billing")
+    async with python(tmp_path, works, *command) as worker:
         await dana.press(await dana.card("bo@example.com", within=60), "approve:0")
         sent = [(await asyncio.wait_for(worker.stdout.readline(), 60)).decode() for _ in range(3)]
         worker.send_signal(signal.SIGTERM)
         _, log = await said(worker)
-    finally:
-        if worker.returncode is None:
-            worker.kill()
 
     assert sent[0] == f"sent to dana@example.com under {first}:0\n"
     assert re.fullmatch(r"sent to bo@example\.com under billing\.\w+:0\n", sent[1])

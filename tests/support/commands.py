@@ -12,11 +12,26 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from asyncio.subprocess import PIPE, STDOUT, Process
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 _ONE_AT_A_TIME = threading.Lock()
+
+
+@asynccontextmanager
+async def program(*command: str, errors: int = STDOUT, **options: Any) -> AsyncIterator[Process]:
+    """Start a process of its own, which ends with the body."""
+    process = await asyncio.create_subprocess_exec(*command, stdout=PIPE, stderr=errors, **options)
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()
 
 
 async def run_bot(
