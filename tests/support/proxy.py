@@ -47,9 +47,6 @@ class Proxy:
     async def close(self) -> None:
         """Take no more connections and end those that are open."""
         self._server.close()
-        # What was accepted just now has begun no link yet.
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
         await self._end()
         # The event loop ends a transport in a later turn, and a test may end right here.
         await asyncio.sleep(0.05)
@@ -59,7 +56,11 @@ class Proxy:
             link.cancel()
         await asyncio.gather(*self._links, return_exceptions=True)
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if not self._server.is_serving():
+            # It came in just before the proxy was closed.
+            writer.transport.abort()
+            return
         self.opened += 1
         link = asyncio.create_task(self._link(reader, writer))
         self._links.add(link)
