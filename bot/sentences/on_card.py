@@ -228,9 +228,8 @@ def questions(indices: Sequence[int], review: str) -> str:
 
 
 def of_call(label: str, number: int) -> str:
-    """Label a button with the number of its call; one that ends with a number has it before: 2: Approve 1250."""
-    said, more = label.removesuffix("…"), "…" * label.endswith("…")
-    return f"{number}: {label}" if said[-1:].isdigit() else f"{said} {number}{more}"
+    """Label a button with the number of its call: 2: Approve 1250."""
+    return f"{number}: {label}"
 
 
 def several(verb: str, indices: Sequence[int], still: int) -> str:
