@@ -107,8 +107,7 @@ def address_of(url: str, *, where: str = "this") -> str:
     try:
         parse_url(address.server_url)
     except ValueError as error:
-        cure = "correct this option, or leave it out"
-        raise WrongArgumentError(f"{where} is not the address of a Redis: {cure}: {error}") from None
+        raise WrongArgumentError(f"{where} has an option to correct or to leave out: {error}") from None
     return shown
 
 

@@ -10,8 +10,6 @@ from agent_adapter.redis.scripts import Private, Scripts, Sent, Value, fields_of
 NOTHING, ANYTHING = "", "*"
 WHATEVER, WHERE_REFUSED = "?", "!"
 """What a look has to find. The last one is for what only a change that was refused has to know."""
-
-
 LONGEST_SILENCE = 15_000
 """Milliseconds: while a bot lives, its last sign of life is at most this old."""
 
