@@ -301,7 +301,7 @@ class ApprovalClient:
             self._records.check_state_key()
 
     async def close(self) -> None:
-        """End all waits and close the connections."""
+        """End all waits and close the connections. Questions that still wait stay open."""
         await self._reports.close()
         await self._claims.close()
         await self._replies.close()

@@ -187,7 +187,7 @@ class Claim:
             UnknownInterruptError: when there is no such record.
             UnreadableRecordError: when something else has written to it.
         """
-        req, card, clock, bots = read(answer)
+        req, card, clock, bots = read(self.names, answer)
         at, holder, fence = answer.now, req.get("claim_by"), int(req.get("fence", 0))
         if self._has_used_it_up(req):
             return Step(fence=self.held)
@@ -304,12 +304,10 @@ class Claim:
         )
 
 
-def read(answer: Answer) -> tuple[Fields, Fields, str | None, Sequence[str]]:
+def read(names: Named, answer: Answer) -> tuple[Fields, Fields, str | None, Sequence[str]]:
     """Return what a claim has read of a record, when a bot noticed that the clock was set, and which bot was seen last."""
     req, card, clock, bots = answer.found[-4:]
-    if req is None or card is None:
-        raise UnreadableRecordError("a key of the record has another type (WRONGTYPE)")
-    return fields_of(req), fields_of(card), clock, bots or ()
+    return fields_of(req, names["id"]), fields_of(card, names["id"]), clock, bots or ()
 
 
 def unknown(names: Named) -> UnknownInterruptError:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
+from redis.asyncio.connection import parse_url
+
 from agent_adapter.errors import WrongArgumentError
 
 Host = tuple[str, int]
@@ -101,7 +103,12 @@ def address_of(url: str, *, where: str = "this") -> str:
             f"{where} is not the address of a Redis Cluster: write redis+cluster://host1:6379,host2:6379, "
             "and no number of a database"
         ) from None
-    return address.shown if address.hosts else _server_of(url, where)
+    shown = address.shown if address.hosts else _server_of(url, where)
+    try:
+        parse_url(address.server_url)
+    except ValueError as error:
+        raise WrongArgumentError(f"{where} has an option to correct or to leave out: {error}") from None
+    return shown
 
 
 def _server_of(url: str, where: str) -> str:

@@ -5,14 +5,11 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from agent_adapter.contract.keys import Named
-from agent_adapter.errors import UnreadableRecordError
 from agent_adapter.redis.scripts import Private, Scripts, Sent, Value, fields_of
 
 NOTHING, ANYTHING = "", "*"
 WHATEVER, WHERE_REFUSED = "?", "!"
 """What a look has to find. The last one is for what only a change that was refused has to know."""
-
-
 LONGEST_SILENCE = 15_000
 """Milliseconds: while a bot lives, its last sign of life is at most this old."""
 
@@ -97,9 +94,7 @@ async def read_hashes(scripts: Scripts, names: Named, *hashes: str) -> tuple[lis
         UnreadableRecordError: when one of them has another type.
     """
     answer = await run(scripts, names, Change([(WHATEVER, "HGETALL", names[each]) for each in hashes]))
-    if None in answer.found:
-        raise UnreadableRecordError(f"{names['id']} cannot be read: a key of it has another type (WRONGTYPE)")
-    return [*map(fields_of, answer.found)], answer.now
+    return [fields_of(found, names["id"]) for found in answer.found], answer.now
 
 
 def arguments(change: Change) -> tuple[list[Sent], Iterable[str], dict[str, Value]]:

@@ -388,7 +388,7 @@ class Records:
         """Take the right to resume a run, and read its record at the same moment. Also give the fence of the claim."""
         wish = Claim(self._keys.of(interrupt_id), owner, lease, self.grace, reads=True)
         fence, answer = await self._settle(wish)
-        req, card, *_ = read(answer)
+        req, card, *_ = read(wish.names, answer)
         return await self._record(interrupt_id, req, card, answer.now), fence
 
     async def claim(self, interrupt_id: str, owner: str, lease: int, *, held: int | None = None) -> None:

@@ -228,8 +228,10 @@ async def answered(call: Awaitable[_T], redis: Redis, address: str) -> _T:
         raise explained(address, error) from error
 
 
-def fields_of(flat: Sequence[str]) -> dict[str, str]:
-    """Read a hash as a script returns it: name, value, name, value, …"""
+def fields_of(flat: Sequence[str] | None, record: str) -> dict[str, str]:
+    """Read a hash of a record as a script returns it: name, value, name, value, …; `None` where its key has another type."""
+    if flat is None:
+        raise UnreadableRecordError(f"{record} cannot be read: a key of it has another type (WRONGTYPE)")
     return dict(zip(flat[::2], flat[1::2], strict=True))
 
 

@@ -16,6 +16,7 @@ from rich.table import Table
 
 from agent_adapter.contract.arguments import decode_arguments
 from agent_adapter.contract.hitl import KNOWN_DECISIONS
+from agent_adapter.contract.wire import agent_name
 from agent_adapter.errors import InvalidRequestError
 from bot.cli.exits import fail
 from bot.domain.admit import look_alike
@@ -92,7 +93,7 @@ def explain(
     """Print which rule decides about a call, who may decide, and whether the call would be refused."""
     _, found, _ = _read(file)
     try:
-        given = decode_arguments(args, where="--args")
+        agent, given = agent_name(agent), decode_arguments(args, where="--args")
     except InvalidRequestError as error:
         raise typer.BadParameter(str(error)) from error
     policy = found.policy

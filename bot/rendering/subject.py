@@ -13,6 +13,7 @@ from typing import Any
 from agent_adapter.contract.arguments import encode
 from bot.domain.action import Action, once_as_asked, question_of
 from bot.domain.masking import has_unshown
+from bot.domain.rules import RISKS
 from bot.domain.subject import Fact, Facts, Kind, as_number, largest_of, names_unit
 from bot.rendering.arguments import is_same
 from bot.rendering.calls import safe_name
@@ -66,8 +67,10 @@ def subject_of(actions: Sequence[Action], room: int = ROOM) -> str:
 
 
 def tools_of(actions: Sequence[Action], room: int = ROOM) -> str:
-    """Say the same without any value, for places where the calls are not shown."""
-    counted = Counter(map(tool_of, actions)).most_common()
+    """Say the same without any value, for places where the calls are not shown: the riskiest tools first, then the rarest last."""
+    by_risk = sorted(actions, key=lambda action: RISKS.index(action.terms.risk))
+    risk = {tool_of(action): RISKS.index(action.terms.risk) for action in by_risk}
+    counted = sorted(Counter(map(tool_of, actions)).most_common(), key=lambda each: -risk[each[0]])
     said = [on_card.times_of(*each) for each in counted]
     kept = 1
     while kept < len(said) and units(", ".join(said[: kept + 1])) <= room:

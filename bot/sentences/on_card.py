@@ -35,9 +35,8 @@ def times_of(tool: str, count: int) -> str:
 
 def odd_of(count: int, name: str, value: str | None) -> str:
     """Say what a few of several calls have: one with admin true. Without a value they have different ones, or none."""
-    return f"{'one' if count == 1 else count} with {name if value else f'another {name}'}" + (
-        f" {value}" if value else ""
-    )
+    what = f"{name} {value}" if value else f"another {name}"
+    return f"{'one' if count == 1 else count} with {what}"
 
 
 def other_odd(count: int) -> str:
@@ -106,7 +105,6 @@ RUN_FAILED = "the agent has resumed, and its run ended with an error; no outcome
 WAITING = "waiting for the agent"
 WAITING_FOR_OTHERS = "waiting for a decision in another channel"
 
-
 so_far = "{} of {} decided".format
 nobody_decided, all_reported, closed = "nobody decided by {}".format, "reported {}".format, "ended {}".format
 """Each with a time."""
@@ -133,11 +131,8 @@ def asked_by(agent: str, requester: str = "", *, verified: bool = False) -> str:
 
 def withdrawn(agent: str, at: datetime | None, requester: str = "", *, verified: bool = False) -> str:
     who = f"{VERIFIED_AGENT} `{agent}`" if verified else f"`{agent}`"
-    said = [
-        f"withdrawn by {who}" + (f" {when(at)}" if at else ""),
-        f"asked for {requester}" if requester else "",
-    ]
-    return " · ".join(filter(None, said))
+    said = f"withdrawn by {who}" + (f" {when(at)}" if at else "")
+    return f"{said} · asked for {requester}" if requester else said
 
 
 UNLESS_THEY_DO, UNLESS_DECIDED = "if nobody does", "if nobody decides"
@@ -228,9 +223,8 @@ def questions(indices: Sequence[int], review: str) -> str:
 
 
 def of_call(label: str, number: int) -> str:
-    """Label a button with the number of its call; one that ends with a number has it before: 2: Approve 1250."""
-    said, more = label.removesuffix("…"), "…" * label.endswith("…")
-    return f"{number}: {label}" if said[-1:].isdigit() else f"{said} {number}{more}"
+    """Label a button with the number of its call: 2: Approve 1250."""
+    return f"{number}: {label}"
 
 
 def several(verb: str, indices: Sequence[int], still: int) -> str:

@@ -245,7 +245,7 @@ class Committing(Connected):
         if record is None:
             return None
         req, card, now = record
-        newest = await self._taken(state.id, fields_of(req), fields_of(card), now)
+        newest = await self._taken(state.id, fields_of(req, state.id), fields_of(card, state.id), now)
         is_gone = newest is None or (isinstance(state, Approval) and not isinstance(newest, Approval))
         # Nothing can be changed about a record that is gone, or that has lost what people were asked.
         return replace(state, status="expired") if is_gone else newest

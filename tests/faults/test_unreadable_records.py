@@ -2,11 +2,12 @@
 
 import asyncio
 import logging
+from datetime import timedelta
 
 import pytest
 from redis.asyncio import Redis
 
-from agent_adapter.errors import AgentAdapterError
+from agent_adapter.errors import AgentAdapterError, UnreadableRecordError
 from tests.conftest import until
 from tests.support.builders import an_action, asking
 from tests.support.faults import eventually, nothing_owed
@@ -146,6 +147,14 @@ async def test_a_key_of_another_type_ends_its_own_wait_only(side, start_bot, sla
     await Someone(slack, "U0DANA").press(card, "approve:0")
     async with asyncio.timeout(120):
         assert (await waits[1]).status == "decided"
+
+
+async def test_a_claim_of_a_record_with_a_key_of_another_type_names_the_record(client, redis):
+    id = await client.publish(client.interrupt(asking(an_action())))
+    await overwrite(redis, "card", id)
+
+    with pytest.raises(UnreadableRecordError, match=f"{id} cannot be read"):
+        await client.claim(id, "worker", timedelta(minutes=1))
 
 
 async def test_a_foreign_id_among_the_owed_work_holds_nothing_up(start_bot, client, redis, watcher):

@@ -19,8 +19,8 @@ from bot.rendering.arguments import Argument, arguments_of, is_bare
 from bot.sentences import in_text, on_card
 from bot.text.literal import key_text, runs_right_to_left, visible
 
-WIDTH = 40
-"""The columns of a line. A phone shows as many without breaking it."""
+WIDTH = 38
+"""The columns of a line. A phone of 375 pixels shows as many without breaking it."""
 _LONGEST = 72
 """The most characters of a name or a value. One that is longer than a line has a line of its own."""
 _GAP = "  "

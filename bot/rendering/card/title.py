@@ -68,9 +68,9 @@ def about(state: Approval, place: Place, room: int, *, has_values: bool) -> str:
     """Say what is asked, and how much of it is open where a part of it is decided; or what failed, where calls did."""
     indices = failed_in(state, place) or place.actions
     calls = [state.actions[index] for index in indices]
-    # Amounts of calls of one tool are added, and no sum may hold what was rejected.
+    # Amounts of calls of one tool are added, and no sum may hold what was rejected, or what is decided beside what is open.
     is_added = len({call.request.name for call in calls}) < len(calls)
-    is_mixed = len({_is_over(state, index) for index in indices}) > 1
+    is_mixed = len({(state.is_open_at(index), _is_over(state, index)) for index in indices}) > 1
     has_values = has_values and not (is_added and is_mixed)
     what = subject_of(calls, room) if has_values else tools_of(calls)
     return on_card.still_open(what, sum(map(state.is_open_at, place.actions)), len(place.actions))

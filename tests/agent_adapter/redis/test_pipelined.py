@@ -15,6 +15,7 @@ from agent_adapter.redis.change import read_hashes
 from agent_adapter.redis.pipelined import Pipelined
 from agent_adapter.redis.pool import open_redis, pipelined, place_of
 from agent_adapter.redis.scripts import AGENT_LUA, Scripts
+from playground.redis_server import RedisServer
 from tests.conftest import until
 from tests.support.failover import Failover
 from tests.support.proxy import Proxy, proxied
@@ -38,9 +39,11 @@ def scripts_over(redis: Redis) -> Scripts:
 
 
 @pytest.fixture
-async def link(redis_url: str) -> AsyncIterator[Proxy]:
-    """A way to Redis that a test can break."""
-    async with proxied(redis_url) as link:
+async def link(redis_server: RedisServer) -> AsyncIterator[Proxy]:
+    """A way to one empty server that a test can break, wherever the other tests run."""
+    async with open_redis(redis_server.url) as redis:
+        await redis.flushall()
+    async with proxied(redis_server.url) as link:
         yield link
 
 

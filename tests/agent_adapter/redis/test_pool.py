@@ -211,6 +211,10 @@ WRONG = {
         )
     ],
     OF_CLUSTER: ["redis+cluster://", "redis+cluster://one/1", "redis+cluster://:s3cret@one:x"],
+    "has an option to correct or to leave out: Invalid value for 'socket_timeout'": [
+        f"redis{rest}?socket_timeout=s3cret"
+        for rest in ("://cache/0", "+sentinel://one/pay", "+cluster://one")
+    ],
 }
 
 

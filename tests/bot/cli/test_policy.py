@@ -131,6 +131,14 @@ async def test_a_check_that_cannot_be_made_fails(command, changed, expected, sai
     assert "Traceback" not in errors
 
 
+async def test_explaining_a_name_that_no_agent_can_have_is_a_mistake(command):
+    """No rule would match it, and the default would seem to decide."""
+    code, output, errors = await command("policy", "explain", "--agent", "Billing", "--tool", "pay")
+
+    assert (code, output) == (2, "")
+    assert "'Billing' cannot be the name of an agent" in errors
+
+
 async def test_explaining_says_which_rule_decides_and_what_follows(command):
     """Lines that a script can read, since nobody sits at a terminal."""
     code, output, errors = await command(

@@ -79,7 +79,7 @@ def test_what_a_screen_reader_says_of_a_button_is_as_long_as_slack_takes():
     (card,) = render_card(asked(an_action("t" * 64), an_action(), decided={1: ApproveDecision()}, quorum=2))
 
     said = {found["action_id"]: found["accessibility_label"] for found in buttons(card.blocks)}
-    assert said["approve:0"].startswith("Approve 1, one of 2 votes, ttt")
+    assert said["approve:0"].startswith("1: Approve, one of 2 votes, ttt")
     assert len(said["approve:0"]) == 75
 
 
@@ -92,13 +92,13 @@ def test_the_buttons_of_the_last_open_call_say_which_it_is():
     )
 
     assert [each["text"]["text"] for each in buttons(card.blocks)][:3] == [
-        "Approve 1",
-        "Edit 1…",
-        "Reject 1…",
+        "1: Approve",
+        "1: Edit…",
+        "1: Reject…",
     ]
     assert [each["text"]["text"] for each in buttons(proposed.blocks)][:2] == [
-        "Agree to the change 1…",
-        "Approve as asked 1",
+        "1: Agree to the change…",
+        "1: Approve as asked",
     ]
 
 
@@ -110,9 +110,9 @@ def test_a_message_about_several_calls_has_five_buttons_at_most():
         (card,) = render_card(asked(*calls, **fields))
         return [found["text"]["text"] for found in buttons(card.blocks)]
 
-    assert labels(PAY, REFUND, asks) == ["Approve 1 and 2…", "Open…", "Reject 1 and 2…", "Answer 3…"]
+    assert labels(PAY, REFUND, asks) == ["Approve 1 and 2…", "Open…", "Reject 1 and 2…", "3: Answer…"]
     own = labels(PAY, REFUND, PAY, asks, own=risky)
-    assert own == ["Approve 1 and 2…", "Open…", "Reject 1 and 2…", "Approve 3…", "Answer 4…"]
+    assert own == ["Approve 1 and 2…", "Open…", "Reject 1 and 2…", "3: Approve…", "4: Answer…"]
     assert labels(PAY, REFUND, PAY, asks, asks, own=risky) == ["Approve 1 and 2…", "Open…", "Reject 1 and 2…"]
     (card,) = render_card(asked(PAY, REFUND, PAY, asks, asks, own=risky))
     assert "Calls 4 and 5 are questions: answer them in *Open…*." in shown(card.blocks)

@@ -189,7 +189,7 @@ def test_high_risk_has_no_bulk_buttons_nothing_for_the_run_and_asks_for_a_value(
     assert [decided_together(state, (0, 1, 2), d) for d in ("approve", "reject")] == [(0, 2)] * 2
     assert text_of(state).count("High risk*") == 1
     assert "⚠️ *High risk*. To approve, type `ada`." in text_of(state)
-    assert buttons(state) == ["Approve 1 and 3…", "Open…", "Reject 1 and 3…", "Approve 2…"]
+    assert buttons(state) == ["Approve 1 and 3…", "Open…", "Reject 1 and 3…", "2: Approve…"]
     alone = state_of(an_action("b", allow_always=True), risk="high")
     assert "Approve for this run…" not in buttons(alone)
 

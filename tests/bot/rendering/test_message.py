@@ -228,7 +228,7 @@ YES, NO_YES = an_action(), an_action(allowed=["edit"])
     [
         ([YES, YES], {}, ["Approve all 2…", "Open…", "Reject all…"], ""),
         ([YES, YES, an_action(allowed=["respond"]), YES], {3: ApproveDecision()},
-         ["Approve 1 and 2…", "Open…", "Reject 1 and 2…", "Answer 3…"], ""),
+         ["Approve 1 and 2…", "Open…", "Reject 1 and 2…", "3: Answer…"], ""),
         # How many they are reads like progress. Scattered ones are counted.
         ([YES, NO_YES, YES], {}, ["Approve 1 and 3…", "Open…", "Reject 1 and 3…"], "Cannot be approved: 2."),
         ([YES, NO_YES] * 5 + [YES], {}, ["Approve 6 of 11…", "Open…", "Reject 6 of 11…"], ""),

@@ -102,7 +102,7 @@ def test_answers_that_do_not_stand_below_the_whole_question_are_in_its_form(aske
     state = state_of(action, *more, **fields)
     view = render_respond_view(state, 0)
 
-    assert {"Answer…", "Answer 1…"} & {*labels(state)}
+    assert {"Answer…", "1: Answer…"} & {*labels(state)}
     assert "10 EUR" not in labels(state)
     assert_slack_takes_view(view)
     choice = inputs(view)["Your answer"]["element"]

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.domain.admission import Terms
 from bot.domain.subject import as_number
 from bot.rendering.subject import held_by_title, named_by, subject, subject_of, tools_of
 from bot.text.literal import units
@@ -254,3 +255,13 @@ def test_where_not_all_tools_have_room_the_rarest_are_counted_by_their_calls():
     rare, often = [(f"tool_number_{n}", {}) for n in range(6)], [("delete_user", {})] * 8
 
     assert tools_of(calls_of(*rare, *often), 40) == "delete_user, 8 times, tool_number_0 and 5 more calls"
+
+
+def test_the_riskiest_tools_are_named_first():
+    """So no payment is behind *more* because harmless calls came before it."""
+    tools = ["check_balance", "list_users", "list_users", "read_mail", "pay"]
+    interrupt = an_interrupt(*(an_action(tool, {}) for tool in tools))
+    own = {n: Terms(approvers=("U0ERIK",), risk=risk) for n, risk in ((3, "low"), (4, "high"))}
+    actions = a_state(interrupt, own=own).actions
+
+    assert tools_of(actions, 40) == "pay, list_users, 2 times, check_balance and 1 more call"

@@ -71,12 +71,13 @@ def test_a_card_that_was_drawn_before_says_what_was_decided_since():
     [
         ((None, None), "billing: pay, 2 times, 30 EUR together"),
         ((REJECT, None), "billing: pay, 2 times, 1 of 2 open"),
+        ((APPROVE, None), "billing: pay, 2 times, 1 of 2 open"),
         ((REJECT, APPROVE), "1 approved, 1 rejected: pay, 2 times"),
         ((REJECT, REJECT), "🚫 Rejected: pay, 2 times, 30 EUR together"),
     ],
 )
-def test_a_sum_never_holds_what_was_rejected_beside_what_runs(decisions, says):
-    """Whoever reads only the title takes the sum for what is paid."""
+def test_a_sum_never_holds_what_is_rejected_or_open_beside_what_runs(decisions, says):
+    """Whoever reads only the title takes the sum for what is paid, or for what is still asked."""
     asked = an_interrupt(*(an_action("pay", {"amount": n, "currency": "EUR"}) for n in (10, 20)))
     recorded = tuple(d and a_decision(asked, n, d) for n, d in enumerate(decisions))
     status = "pending" if None in decisions else "decided"

@@ -104,10 +104,10 @@ REFUND_SCHEMA = {
 }
 REFUND = {"amount": 64.95, "currency": "EUR", "order": 4711, "customer": "Ada Park"}
 REFUNDS = (
-    ("Ada Park", 64.95, "charged_twice"),
-    ("Bo Lind", 12.0, "late_delivery"),
+    ("Ada Park", 64.95, "paid_twice"),
+    ("Bo Lind", 12.0, "came_late"),
     ("Cy Marsh", 899.0, "defective"),
-    ("Di Noor", 45.5, "charged_twice"),
+    ("Di Noor", 45.5, "paid_twice"),
     ("Ed Stone", 7.25, "goodwill"),
 )
 WHY_REFUNDED = (
