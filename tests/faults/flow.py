@@ -31,24 +31,56 @@ class Flow:
         self.newest = set[str]()
         """The requests of which people were told to look for a newer card."""
         self._busy: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._moved = asyncio.Event()
+        """Set when something has gone on since the last break."""
 
     async def run(self, batches: int, *, at_once: int = 6) -> None:
         """Send so many batches through: each agent gets what people were shown as accepted, each has one right card."""
         free = asyncio.Semaphore(at_once)
 
         async def one(number: int) -> None:
-            async with free, asyncio.timeout(120):
+            async with free, asyncio.timeout(300):
                 await self._batch(number)
 
         async with asyncio.TaskGroup() as group:
             for number in range(batches):
                 group.create_task(one(number))
 
+    @asynccontextmanager
+    async def breaking(
+        self, break_something: Callable[[], Awaitable[Any]], *, pauses: Sequence[float]
+    ) -> AsyncIterator[list[Any]]:
+        """Break something again and again while the body runs; give what was broken.
+
+        The pauses between are within these bounds, and last until something has gone on: also a slow machine comes to the end.
+        """
+        broken: list[Any] = []
+        enough = asyncio.Event()
+
+        async def go_on() -> None:
+            while not enough.is_set():
+                self._moved.clear()
+                # To its end, so that nothing is left half broken.
+                broken.append(await break_something())
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(random.uniform(*pauses)):
+                        await enough.wait()
+                await self._moved.wait()
+
+        task = asyncio.create_task(go_on())
+        try:
+            yield broken
+        finally:
+            enough.set()
+            self._moved.set()
+            await task
+
     async def _batch(self, number: int) -> None:
         actions = [an_action("pay", {"to": f"al-{number}-{index}"}) for index in range(2)]
         interrupt = self.client.interrupt(asking(*actions))
         agent = asyncio.create_task(self.ask(interrupt))
         await self.watcher.card(interrupt.id, within=60)
+        self._moved.set()
         await asyncio.sleep(random.uniform(0, 1))
         meant = random.choices(["approve", "reject"], [3, 1], k=len(actions))
         people = random.sample(PEOPLE, len(actions))
@@ -61,6 +93,7 @@ class Flow:
             )
         )
         resume = await agent
+        self._moved.set()
         assert [decision.type for decision in resume.decisions if decision] == meant
         assert [record.decided_by for record in resume.records if record] == people
         # The note that the run went on may come later than the run's end.
@@ -82,6 +115,7 @@ class Flow:
             while not is_accepted and (answer := await self._press(user, interrupt_id, f"approve:{index}")):
                 is_accepted = bool(answer["ack"]["ok"])
                 await asyncio.sleep(0 if is_accepted else 0.2)
+            self._moved.set()
             await self._close_all(user)
             return is_accepted
 
@@ -97,6 +131,7 @@ class Flow:
                     form = await self._open(user, interrupt_id, f"reject:{index}")
                     continue
                 if answer["result"] in {"clear", "closed"}:
+                    self._moved.set()
                     await self._close_all(user)
                     return
                 await asyncio.sleep(0.2)
@@ -111,6 +146,7 @@ class Flow:
         while await self._press(user, interrupt_id, button):
             with contextlib.suppress(TimeoutError):
                 await until(lambda: self._form(user, interrupt_id, button), within=1.5)
+                self._moved.set()
                 return self._form(user, interrupt_id, button)
             await asyncio.sleep(0.2)
         return None
@@ -145,27 +181,3 @@ class Flow:
     def card(self, interrupt_id: str) -> Json:
         """Give the card that people press: the post of a stalled bot may stand beside it until it is taken away."""
         return self.watcher.cards(interrupt_id)[-1 if interrupt_id in self.newest else 0]
-
-
-@asynccontextmanager
-async def breaking(
-    break_something: Callable[[], Awaitable[Any]], *, pauses: Sequence[float]
-) -> AsyncIterator[list[Any]]:
-    """Break something again and again while the body runs, with pauses within these bounds between; give what was broken."""
-    broken: list[Any] = []
-    enough = asyncio.Event()
-
-    async def go_on() -> None:
-        while not enough.is_set():
-            # To its end, so that nothing is left half broken.
-            broken.append(await break_something())
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(random.uniform(*pauses)):
-                    await enough.wait()
-
-    task = asyncio.create_task(go_on())
-    try:
-        yield broken
-    finally:
-        enough.set()
-        await task

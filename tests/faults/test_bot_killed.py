@@ -9,7 +9,7 @@ import pytest
 from agent_adapter.redis.pool import end_task
 from bot.app import running
 from tests.conftest import settings_for, until
-from tests.faults.flow import Flow, breaking
+from tests.faults.flow import Flow
 from tests.support.builders import an_action, asking
 from tests.support.faults import eventually, nothing_owed, rounds, settled_card
 from tests.support.people import buttons
@@ -131,7 +131,7 @@ async def test_bots_killed_at_random_lose_nothing(bot_process, client, slack, st
             replicas[which] = bot_process(**patient)
 
     flow = Flow(client, slack, store, watcher)
-    async with breaking(kill_some, pauses=(0.2, 1.0)) as killed:
+    async with flow.breaking(kill_some, pauses=(0.2, 1.0)) as killed:
         await flow.run(rounds(15, 300))
 
     await nothing_owed(store)

@@ -10,7 +10,7 @@ from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.contract.keys import Keys
 from playground.clusters import Cluster
 from tests.conftest import serving
-from tests.faults.flow import Flow, breaking
+from tests.faults.flow import Flow
 from tests.support.builders import an_action, asking
 from tests.support.faults import nothing_owed, pressed_until_decided, rounds, settled_card, take
 
@@ -43,9 +43,10 @@ async def test_planned_failovers_lose_nothing(cluster, start_bot, client, slack,
     async def hand_over() -> None:
         await asyncio.to_thread(cluster.fail_over, home_of(cluster))
 
+    flow = Flow(client, slack, store, watcher)
     # After each, an agent waits for a lease, in case another process holds its claim.
-    async with breaking(hand_over, pauses=(1.5, 3)) as handed_over:
-        await Flow(client, slack, store, watcher).run(rounds(8, 40), at_once=4)
+    async with flow.breaking(hand_over, pauses=(1.5, 3)) as handed_over:
+        await flow.run(rounds(8, 40), at_once=4)
 
     assert handed_over
     await nothing_owed(store)

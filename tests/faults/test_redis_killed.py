@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from playground.redis_server import RedisServer
-from tests.faults.flow import Flow, breaking
+from tests.faults.flow import Flow
 from tests.support.faults import nothing_owed, rounds
 
 
@@ -42,7 +42,7 @@ async def test_killed_redis_loses_nothing(mortal_redis, start_bot, client, slack
         await asyncio.to_thread(mortal_redis.start)
 
     flow = Flow(client, slack, store, watcher)
-    async with breaking(kill_and_restart, pauses=(1, 3)) as killed:
+    async with flow.breaking(kill_and_restart, pauses=(1, 3)) as killed:
         await flow.run(rounds(10, 300))
 
     await nothing_owed(store)
