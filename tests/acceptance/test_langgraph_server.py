@@ -6,7 +6,7 @@ from langgraph_sdk import get_client
 
 from agent_adapter.dialects import custom
 from agent_adapter.integrations.langgraph import run
-from agent_adapter.testing import approve, edit
+from agent_adapter.testing import edit
 from tests.agent_adapter.integrations.office import GO
 from tests.support import langgraph_server
 from tests.support.deciding import deciding
@@ -52,9 +52,9 @@ async def test_the_page_about_the_server_runs(address, redis_url, ran):
     assert ran() == ["delete_file a.txt"] * 3 + ["send_email al hi"] * 3
 
 
-async def test_questions_in_own_words_are_named_and_edited_as_in_a_graph_of_the_program(address):
-    """The server tells which node waits, and the messages which tool it runs."""
-    approvals = deciding(check=approve(), deploy=edit({"build": 18}))
+async def test_a_tool_of_the_server_that_asks_by_itself_is_named_and_gets_an_edit(address):
+    """The messages say which tool a node of the server runs."""
+    approvals = deciding(deploy=edit({"build": 18}))
     reads = custom(
         lambda decision: {"go": decision.type == "approve"}, edit=lambda args: {"go": True, **args}
     )

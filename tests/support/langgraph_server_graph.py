@@ -1,11 +1,10 @@
-"""What a LangGraph server of the tests serves: graphs without a checkpointer, since the server has its own."""
+"""What a LangGraph server of the tests serves: agents without a checkpointer, since the server has its own."""
 
 import os
 from pathlib import Path
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
-from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 
 from tests.support.scripted_model import ScriptedModel, says
@@ -42,18 +41,4 @@ def deploy(build: int) -> str:
     return str(interrupt({"build": build}))
 
 
-def check(state: MessagesState) -> dict[str, list[str]]:
-    """Ask before anything else."""
-    interrupt("Begin?")
-    return {"messages": []}
-
-
-deployer = create_agent(ScriptedModel(turns=[says(("deploy", {"build": 17})), says(text="done")]), [deploy])
-release = (
-    StateGraph(MessagesState)
-    .add_node(check)
-    .add_node("deployer", deployer)
-    .add_edge(START, "check")
-    .add_edge("check", "deployer")
-    .compile()
-)
+release = create_agent(ScriptedModel(turns=[says(("deploy", {"build": 17})), says(text="done")]), [deploy])

@@ -357,7 +357,7 @@ def test_custom_says_what_the_card_shows_and_how_an_edit_is_written():
     dialect = custom(
         go, edit=lambda args: {"go": True, "build": args.pop("build")}, tool="deploy", schema=schema
     )
-    request = dialect.to_request({"build": 17})
+    request = dialect.asked_by("a node").to_request({"build": 17})
     (action,), (config,) = request.action_requests, request.review_configs
     decision = edit({"build": 18})(action)
 
