@@ -112,8 +112,7 @@ def custom(
             arguments of its call; otherwise the form has the types of the values.
 
     Raises:
-        InvalidRequestError: when `allowed_decisions` is empty or has other decisions, or something is of the wrong
-            kind.
+        InvalidRequestError: when `allowed_decisions` is empty or has other decisions, or an argument is of the wrong kind.
     """
     if not callable(write):
         raise InvalidRequestError(f"write: {write!r} is not callable; pass a function of the decision")

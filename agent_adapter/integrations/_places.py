@@ -28,8 +28,7 @@ class Place:
     """Where a pause comes from."""
 
     name: str = ""
-    """The node that asks, or the tool that its task runs. Of a graph inside a node or tool, which no state lists, the name
-    of that node or tool."""
+    """The tool that its task runs, or else the node. Where a graph asks that no state lists: the tool or node around it."""
     agent: str | None = None
     """The agent inside the graph that asks: a node that is a graph, or the subagent that deepagents' `task` runs."""
     namespace: str = ""

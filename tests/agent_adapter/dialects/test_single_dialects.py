@@ -363,6 +363,7 @@ def test_custom_says_what_the_card_shows_and_how_an_edit_is_written():
 
     assert (action.name, config.args_schema) == ("deploy", schema)
     assert config.allowed_decisions == ("approve", "reject", "edit")
+    assert "edit" not in custom(go).allowed
     assert dialect.to_resume([decision], {"build": 17}) == {"go": True, "build": 18}
     assert decision.edited_action.args == {"build": 18}
 
