@@ -135,11 +135,10 @@ def release(build: int, to: str = "staging") -> str:
     return str(interrupt({"build": build, "to": to}))
 
 
-def agent_with(*tools, inside=None):
-    """Make an agent that calls the first tool once."""
-    return create_agent(
-        ScriptedModel(turns=[says((tools[0].__name__, {"build": 17})), DONE]), tools, checkpointer=inside
-    )
+def agent_with(tool, saver=None):
+    """Make an agent that calls this tool once."""
+    model = ScriptedModel(turns=[says((tool.__name__, {"build": 17})), DONE])
+    return create_agent(model, [tool], checkpointer=saver)
 
 
 def in_a_graph(inner):
@@ -157,9 +156,9 @@ async def delegate(build: int) -> str:
     ("graph", "input", "name"),
     [
         (lambda: asking(deploy=BUILD), {"heard": []}, "deploy"),
-        (lambda: agent_with(release, inside=InMemorySaver()), GO, "release"),
+        (lambda: agent_with(release, InMemorySaver()), GO, "release"),
         (lambda: in_a_graph(agent_with(release)), GO, "release"),
-        (lambda: agent_with(delegate, inside=InMemorySaver()), GO, "delegate"),
+        (lambda: agent_with(delegate, InMemorySaver()), GO, "delegate"),
     ],
     ids=["a node", "a tool", "a tool of a graph that is a node", "a graph in a tool"],
 )
@@ -172,6 +171,15 @@ async def test_card_names_the_tool_or_the_node_that_asks(way, graph, input, name
 
     (asked,) = approvals.asked
     assert [action.name for action in asked.request.action_requests] == [name]
+
+
+async def test_question_of_a_tool_is_found_again_by_another_process():
+    """Its name is read from the checkpoint."""
+    saver, how = InMemorySaver(), {"approvals": deciding(), "config": CONFIG, "dialect": "boolean"}
+
+    asked = await run_until_asked(agent_with(release, saver), GO, **how)
+
+    assert await run_until_asked(agent_with(release, saver), None, **how) == asked
 
 
 @pytest.mark.parametrize(
@@ -192,7 +200,7 @@ async def test_question_of_a_tool_has_its_schema_only_with_its_arguments(shown, 
         return str(interrupt(shown))
 
     approvals = deciding(approve())
-    await run_thread(agent_with(release, inside=InMemorySaver()), approvals, dialect="boolean")
+    await run_thread(agent_with(release, InMemorySaver()), approvals, dialect="boolean")
 
     (config,) = approvals.asked[0].request.review_configs
     assert (config.args_schema and set(config.args_schema["properties"])) == fields
@@ -200,7 +208,7 @@ async def test_question_of_a_tool_has_its_schema_only_with_its_arguments(shown, 
 
 async def test_edit_that_the_tool_would_read_as_another_value_runs_nothing():
     """As for every other edit of its arguments; the thread waits, and people are asked again."""
-    graph, approvals = agent_with(release, inside=InMemorySaver()), deciding(edit({"build": "18"}))
+    graph, approvals = agent_with(release, InMemorySaver()), deciding(edit({"build": "18"}))
     dialect = custom(lambda decision: {"go": False}, edit=lambda args: {"go": True, **args})
 
     with pytest.raises(RefusedAnswerError, match="the edited release does not fit its tool"):
