@@ -71,6 +71,13 @@ def json_schema(tool: BaseTool) -> dict[str, Any]:
     return dict(schema) if isinstance(schema, dict) else model_json_schema(schema)
 
 
+def has_arguments_of(tool: BaseTool, value: Any) -> bool:
+    """Whether this has what a call of the tool must have, and nothing that it cannot have."""
+    schema = json_schema(tool)
+    allowed, needed = schema.get("properties", {}).keys(), schema.get("required", ())
+    return isinstance(value, dict) and value.keys() <= allowed and value.keys() >= set(needed)
+
+
 def check_edit(action: ActionRequest, decision: Decision | None, known: Mapping[str, BaseTool]) -> None:
     """Refuse edited arguments that the tool would not accept, or would change into other values."""
     tool = known.get(action.name)

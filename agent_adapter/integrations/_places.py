@@ -27,6 +27,8 @@ Call: TypeAlias = Mapping[str, Any]
 class Place:
     """Where a pause comes from."""
 
+    name: str = ""
+    """The tool that its task runs, or else the node. Where a graph asks that no state lists: the tool or node around it."""
     agent: str | None = None
     """The agent inside the graph that asks: a node that is a graph, or the subagent that deepagents' `task` runs."""
     namespace: str = ""
@@ -67,8 +69,10 @@ class _Thread:
                 calls=calls or newest_calls(state.values),
                 task=_namespace_of(state, task),
             )
-            agent = _agent(task, calls)
-            found |= {pause.id: replace(inside.get(pause.id, own), agent=agent) for pause in task.interrupts}
+            agent, name = _agent(task, calls), _name(task, calls)
+            for pause in task.interrupts:
+                place = inside.get(pause.id, own)
+                found[pause.id] = replace(place, agent=agent, name=place.name or name)
         return found
 
     async def _inside(self, graph: object, state: StateSnapshot, task: PregelTask) -> dict[str, Place]:
@@ -82,7 +86,8 @@ class _Thread:
             if stored is None:
                 return found
             calls = newest_calls(stored.checkpoint["channel_values"])
-            found |= dict.fromkeys(_asked_in(stored), Place(None, namespace, calls, around, is_inside=True))
+            inner = Place(namespace=namespace, calls=calls, task=around, is_inside=True)
+            found |= dict.fromkeys(_asked_in(stored), inner)
         return found
 
     async def _stored(self, config: RunnableConfig) -> CheckpointTuple | None:
@@ -124,6 +129,12 @@ def _agent(task: PregelTask, calls: Sequence[Call]) -> str | None:
         return task.name
     agents = {call["args"].get("subagent_type") if call["name"] == "task" else None for call in calls}
     return agents.pop() or None if len(agents) == 1 else None
+
+
+def _name(task: PregelTask, calls: Sequence[Call]) -> str:
+    """Return the tool that runs in a task, or the task's node."""
+    names = {call["name"] for call in calls}
+    return names.pop() if len(names) == 1 else task.name
 
 
 def _namespace_of(state: StateSnapshot, task: PregelTask) -> str:

@@ -2,11 +2,12 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
+from langchain_core.tools import BaseTool
 from langgraph.types import Command
 from langgraph.types import Interrupt as Pause
 
@@ -16,10 +17,11 @@ from agent_adapter.contract.interrupt import Context, Resume
 from agent_adapter.contract.wire import MAX_ACTIONS
 from agent_adapter.dialects import Dialect, langchain_per_call
 from agent_adapter.dialects.answers import share_out
+from agent_adapter.dialects.generic import Generic
 from agent_adapter.dialects.naming import Named, Naming
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.expected import expect
-from agent_adapter.integrations._graph import Tools, check_edit, tools_by_name, with_schema
+from agent_adapter.integrations._graph import Tools, check_edit, has_arguments_of, tools_by_name, with_schema
 from agent_adapter.integrations._places import Place
 
 INTEGERS = (-(2**63), 2**64 - 1)
@@ -40,10 +42,12 @@ class Question:
     @classmethod
     def of(cls, pause: Pause, naming: Naming, place: Place | None = None) -> "Question":
         """Read a pause."""
-        payload = _payload(pause)
+        payload, place = _payload(pause), place or Place()
         try:
             dialect = naming.dialect(payload)
-            return cls(pause, dialect, dialect.to_request(payload), place or Place())
+            if isinstance(dialect, Generic):
+                dialect = dialect.asked_by(place.name)
+            return cls(pause, dialect, dialect.to_request(payload), place)
         except InvalidRequestError as error:
             # Only the cause is kept: it shows the error of a callable, and does not repeat this sentence.
             raise type(error)(f"pause {pause.id}: {error}") from error.__cause__
@@ -51,6 +55,14 @@ class Question:
     @property
     def id(self) -> str:
         return self.pause.id
+
+    def tools(self, known: Mapping[str, BaseTool]) -> Mapping[str, BaseTool]:
+        """Return the tools whose arguments it asks about. A question in a graph's own words may have only the name of one."""
+        if not isinstance(self.dialect, Generic):
+            return known
+        (action,) = self.request.action_requests
+        tool = known.get(action.name)
+        return {tool.name: tool} if tool and has_arguments_of(tool, self.pause.value) else {}
 
     def answer(self, decisions: Sequence[Decision | None]) -> Any:
         """Return the answer in the pause's dialect."""
@@ -71,7 +83,9 @@ def request_of(questions: Sequence[Question], tools: Tools) -> HITLRequest:
     return HITLRequest(
         action_requests=tuple(action for request in requests for action in request.action_requests),
         review_configs=tuple(
-            _kept(with_schema(config, known)) for request in requests for config in request.review_configs
+            _kept(with_schema(config, question.tools(known)))
+            for question in questions
+            for config in question.request.review_configs
         ),
     )
 
@@ -93,7 +107,7 @@ def check_edits(resume: Resume, questions: Sequence[Question], tools: Tools) -> 
         questions, share_out(resume, [question.request for question in questions]), strict=True
     ):
         for action, decision in zip(question.request.action_requests, own, strict=True):
-            check_edit(action, decision, known)
+            check_edit(action, decision, question.tools(known))
 
 
 def _check_ids(pauses: Sequence[Pause]) -> None:

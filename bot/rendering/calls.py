@@ -13,7 +13,7 @@ from typing import Any
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import ActionRequest
 from agent_adapter.contract.interrupt import Interrupt
-from bot.domain.action import OPTIONS, TEXTS, Action, once, options_of, question_args, question_name
+from bot.domain.action import OPTIONS, TEXTS, Action, once, options_of, question_name
 from bot.domain.admission import Terms
 from bot.domain.masking import Unshown, secrets_of
 from bot.domain.subject import unexpected
@@ -100,7 +100,7 @@ def _arguments_blocks(at: str, action: Action, held: frozenset[str]) -> list[Blo
     """Draw arguments without those that the title holds whole, and a question as text; in one box where that takes too much room."""
     block_id, args, blocks = f"{at}:arguments", ordered(action), []
     is_empty = not args
-    asked = question_args(action)
+    asked = action.shown(on_card=True)
     # By its name, or as the only argument, the text says without its name that it is the question.
     if (name := question_name(action)) and (name in TEXTS or len(asked) == 1):
         args = headline_first(asked, action.terms.headline)

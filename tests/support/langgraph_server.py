@@ -1,4 +1,4 @@
-"""A real LangGraph server with the agent of `langgraph_server_graph`, and how to find one on this machine."""
+"""A real LangGraph server with the graphs of `langgraph_server_graph`, and how to find one on this machine."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def command() -> Path | None:
 @contextmanager
 def serving(directory: Path, ran: Path) -> Iterator[str]:
     """Serve the graphs from this directory, and give the address. Their tools write down what ran."""
-    graphs = {"agent": f"{FILE}:agent"}
+    graphs = {name: f"{FILE}:{name}" for name in ("agent", "release")}
     (directory / "langgraph.json").write_text(json.dumps({"dependencies": ["."], "graphs": graphs}))
     port = _free_port()
     # No account, no telemetry, no network: a server on this machine and nothing else.

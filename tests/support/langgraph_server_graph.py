@@ -1,10 +1,11 @@
-"""What a LangGraph server of the tests serves: an agent without a checkpointer, since the server has its own."""
+"""What a LangGraph server of the tests serves: agents without a checkpointer, since the server has its own."""
 
 import os
 from pathlib import Path
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langgraph.types import interrupt
 
 from tests.support.scripted_model import ScriptedModel, says
 
@@ -33,3 +34,11 @@ agent = create_agent(
     [send_email, delete_file],
     middleware=[HumanInTheLoopMiddleware({"send_email": True, "delete_file": True})],
 )
+
+
+def deploy(build: int) -> str:
+    """Deploy a build, if somebody says so."""
+    return str(interrupt({"build": build}))
+
+
+release = create_agent(ScriptedModel(turns=[says(("deploy", {"build": 17})), says(text="done")]), [deploy])

@@ -192,7 +192,7 @@ _CAMEL = {
     "reject": {"type": "reject", "message": "we need it"},
 }
 _SILENT = {"type": "reject", "message": EXPIRED_MESSAGE}
-_WORDS = {"tool": "interrupt", "effects": ("words_only",)}
+_WORDS = {"tool": "question", "effects": ("words_only",)}
 
 
 def _decisions(answers: list[Any]) -> dict[str, Any]:

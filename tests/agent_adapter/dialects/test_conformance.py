@@ -109,9 +109,7 @@ def test_each_pause_asks_about_its_calls_and_offers_what_can_be_answered(languag
         ]
     else:
         values = [{"value": payload} for payload in language.pauses(2)]
-        assert [(action.name, action.args) for action in actions] == [
-            ("interrupt", value) for value in values
-        ]
+        assert [(action.name, action.args) for action in actions] == [("question", value) for value in values]
     assert all(set(config.allowed_decisions) == set(language.answers) for config in configs)
     assert all(config.effects == language.effects for config in configs)
     assert {action.description for action in actions} <= {None, "Please review"}

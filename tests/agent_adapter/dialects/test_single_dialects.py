@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from agent_adapter.contract.numbers import MAX_SAFE_INTEGER
 from agent_adapter.dialects import DIALECTS, custom, detect
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
-from agent_adapter.testing import approve, reject, respond
+from agent_adapter.testing import approve, edit, reject, respond
 from tests.agent_adapter.integrations.office import CONFIG, GATED, GO, MAIL, Office
 from tests.support.lanes import require_spoonai
 from tests.support.scripted_model import ScriptedModel, says
@@ -317,9 +317,10 @@ VALUES = ["", 0, 1.5, True, None, [], {}, [1, {"a": None}], {"question": "x", "o
 
 @pytest.mark.parametrize("name", NAMES)
 def test_any_value_is_shown_whole(name):
-    """As the one argument of a call that is named after what it is."""
+    """An object by its keys, anything else as the one argument."""
     for value in VALUES:
-        assert actions_of(name, value) == [("interrupt", {"value": value}, None)]
+        shown = value if isinstance(value, dict) and value else {"value": value}
+        assert actions_of(name, value) == [("question", shown, None)]
 
 
 @pytest.mark.parametrize(
@@ -339,8 +340,41 @@ def test_a_rejection_never_reads_as_an_approval(name, decision, answer):
 
 @pytest.mark.parametrize("allowed", [(), ("edit",), ("approve", "maybe")])
 def test_custom_answers_offer_only_what_can_be_answered(allowed):
-    with pytest.raises(InvalidRequestError, match="pass some of approve, reject, respond"):
+    with pytest.raises(
+        InvalidRequestError, match="pass some of approve, reject, respond, and edit=… for edits"
+    ):
         custom(lambda decision: decision.type, allowed_decisions=allowed)
+
+
+def go(decision):
+    """Write an answer of a program's own."""
+    return {"go": decision.type == "approve"}
+
+
+def test_custom_says_what_the_card_shows_and_how_an_edit_is_written():
+    """Its function gets a copy: what was decided stays what it was."""
+    schema = {"type": "object", "properties": {"build": {"type": "integer"}}}
+    dialect = custom(
+        go, edit=lambda args: {"go": True, "build": args.pop("build")}, tool="deploy", schema=schema
+    )
+    request = dialect.asked_by("a node").to_request({"build": 17})
+    (action,), (config,) = request.action_requests, request.review_configs
+    decision = edit({"build": 18})(action)
+
+    assert (action.name, config.args_schema) == ("deploy", schema)
+    assert config.allowed_decisions == ("approve", "reject", "edit")
+    assert "edit" not in custom(go).allowed
+    assert dialect.to_resume([decision], {"build": 17}) == {"go": True, "build": 18}
+    assert decision.edited_action.args == {"build": 18}
+
+
+def test_an_edit_that_reads_as_an_approval_is_no_answer():
+    """The program would run what it asked, and somebody has changed that."""
+    dialect = custom(go, edit=lambda args: {"go": True})
+    (action,) = dialect.to_request({"build": 17}).action_requests
+
+    with pytest.raises(DecisionNotAllowedError, match="the same as to approve"):
+        dialect.to_resume([edit({"build": 18})(action)], {"build": 17})
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,14 @@ from langchain_dev_utils.tool_calling import human_in_the_loop
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from agent_adapter import Outcome
+from agent_adapter import ActionRequest, Outcome
 from agent_adapter.contract.interrupt import Resume
+from agent_adapter.dialects import custom
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 from agent_adapter.integrations.langchain_dev_utils import handler, run, to_request, to_resume
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject
 from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, answers_to_model
-from tests.agent_adapter.integrations.till import Till, agent, asks_in_a_sentence
+from tests.agent_adapter.integrations.till import Till, agent, asks_in_a_sentence, asks_with_the_arguments
 from tests.support.deciding import deciding
 from tests.support.scripted_model import ScriptedModel, says
 
@@ -45,7 +46,8 @@ async def test_handler_that_pauses_with_a_sentence_gets_accept_or_reject(till, d
 
     result = await run(graph, GO, approvals=InMemoryApprovalClient(reviewer), config=CONFIG)
 
-    assert [action.args for action in reviewer.asked] == [{"value": "I am about to call pay. Go on?"}]
+    shown = {"value": "I am about to call pay. Go on?"}
+    assert [(action.name, action.args) for action in reviewer.asked] == [("pay", shown)]
     assert till.paid == paid
     assert answers_to_model(result) == {"call_1": ("success", said)}
 
@@ -64,6 +66,42 @@ async def test_other_handlers_beside_one_that_pauses_with_a_sentence(till, whose
     await run(graph, GO, approvals=approvals, config=CONFIG, dialect=dialect)
 
     assert till.paid == [("cy", 5)]
+
+
+PAYS = custom(
+    lambda decision: {"type": "accept" if decision.type == "approve" else "reject"},
+    edit=lambda args: {"type": "edit", "args": args},
+)
+
+
+@pytest.mark.parametrize(
+    ("decision", "paid", "said"),
+    [
+        (approve(), [("al", 5)], "paid 5 to al"),
+        (edit({"to": "bo", "amount": 2}), [("bo", 2)], "paid 2 to bo"),
+        (reject("why"), [], "not paid"),
+    ],
+    ids=["approve", "edit", "reject"],
+)
+async def test_handler_that_pauses_with_the_arguments_can_take_an_edit(till, decision, paid, said):
+    """The card has the name and the fields of the tool, and people read later what became of the call."""
+    approvals = deciding(decision)
+
+    result = await run(
+        agent(till.decorated("sync", asks_with_the_arguments)),
+        GO,
+        approvals=approvals,
+        config=CONFIG,
+        dialect=PAYS,
+    )
+
+    (asked,) = approvals.asked
+    assert asked.request.action_requests == (ActionRequest(name="pay", args={"to": "al", "amount": 5}),)
+    assert set(asked.request.review_configs[0].args_schema["properties"]) == {"to", "amount"}
+    assert till.paid == paid
+    assert answers_to_model(result) == {"call_1": ("success", said)}
+    (reported,) = (await approvals.record(asked.id)).outcomes()
+    assert (reported and reported.outcome) == (Outcome.done(said) if paid else None)
 
 
 # --- Our handler --------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ class Desk:
 
     def __init__(self):
         self.ran = []
-        self.approvals = deciding(interrupt=approve())
+        self.approvals = deciding(deploy=approve(), task=approve())
 
     @property
     def tools(self):

@@ -4,11 +4,13 @@ import operator
 from typing import Annotated, Any, TypedDict
 
 import pytest
+from langchain.agents import create_agent
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, StateGraph
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 
 from agent_adapter.dialects import custom
+from agent_adapter.edit_check import RefusedAnswerError
 from agent_adapter.errors import (
     DecisionNotAllowedError,
     InterruptExpiredError,
@@ -16,10 +18,11 @@ from agent_adapter.errors import (
     UnknownDialectError,
 )
 from agent_adapter.integrations.langgraph import run, stream
-from agent_adapter.testing import ScriptedReviewer, approve, reject, respond
+from agent_adapter.testing import ScriptedReviewer, approve, edit, reject, respond
 from agent_adapter.worker.langgraph import ResumableGraph
-from tests.agent_adapter.integrations.office import CONFIG, run_thread
+from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, answers_to_model, run_thread
 from tests.support.deciding import deciding
+from tests.support.scripted_model import ScriptedModel, says
 
 SEND = {"question": "Send the invoices?"}
 HUMAN = {
@@ -90,7 +93,8 @@ async def test_questions_of_different_forms_are_named_by_their_payload():
     """One run, four questions: each is answered as its own node reads it."""
     graph = asking(send="Send?", name="What is your name?", review=REVIEW, older=HUMAN)
     approvals = deciding(
-        interrupt=lambda action: approve() if action.args["value"] == "Send?" else respond("Noor"),
+        send=approve(),
+        name=respond("Noor"),
         delete_file=reject("Keep it."),
     )
     reads = {"Send?": "boolean", "What is your name?": "text"}
@@ -119,6 +123,100 @@ async def test_answer_that_a_callable_cannot_write_resumes_nothing():
     result = await run_thread(graph, approvals, None, dialect=good)
     assert result["heard"] == [["approve"]]
     assert len(approvals.reviewer.asked) == 1
+
+
+# --- Who asks, and edits --------------------------------------------------------------------------------------------------
+
+BUILD = {"build": 17, "to": "production"}
+
+
+def release(build: int, to: str = "staging") -> str:
+    """Release a build."""
+    return str(interrupt({"build": build, "to": to}))
+
+
+def agent_with(tool, saver=None):
+    """Make an agent that calls this tool once."""
+    model = ScriptedModel(turns=[says((tool.__name__, {"build": 17})), DONE])
+    return create_agent(model, [tool], checkpointer=saver)
+
+
+def in_a_graph(inner):
+    """Make a graph whose node `branch` is this graph."""
+    builder = StateGraph(MessagesState).add_node("branch", inner).add_edge(START, "branch")
+    return builder.compile(checkpointer=InMemorySaver())
+
+
+async def delegate(build: int) -> str:
+    """Run an agent."""
+    return str(await agent_with(release).ainvoke(GO))
+
+
+@pytest.mark.parametrize(
+    ("graph", "input", "name"),
+    [
+        (lambda: asking(deploy=BUILD), {"heard": []}, "deploy"),
+        (lambda: agent_with(release, InMemorySaver()), GO, "release"),
+        (lambda: in_a_graph(agent_with(release)), GO, "release"),
+        (lambda: agent_with(delegate, InMemorySaver()), GO, "delegate"),
+    ],
+    ids=["a node", "a tool", "a tool of a graph that is a node", "a graph in a tool"],
+)
+@EVERY_WAY
+async def test_card_names_the_tool_or_the_node_that_asks(way, graph, input, name):
+    """It is also the name that the rules of a policy match."""
+    approvals = deciding(approve())
+
+    await way(graph(), input, approvals=approvals, config=CONFIG, dialect="boolean")
+
+    (asked,) = approvals.asked
+    assert [action.name for action in asked.request.action_requests] == [name]
+
+
+async def test_question_of_a_tool_is_found_again_by_another_process():
+    """Its name is read from the checkpoint."""
+    saver, how = InMemorySaver(), {"approvals": deciding(), "config": CONFIG, "dialect": "boolean"}
+
+    asked = await run_until_asked(agent_with(release, saver), GO, **how)
+
+    assert await run_until_asked(agent_with(release, saver), None, **how) == asked
+
+
+@pytest.mark.parametrize(
+    ("shown", "fields"),
+    [
+        (BUILD, {"build", "to"}),
+        ({"build": 17}, {"build", "to"}),
+        ({"to": "production"}, None),
+        ({**BUILD, "question": "Release?"}, None),
+        ("Release?", None),
+    ],
+)
+async def test_question_of_a_tool_has_its_schema_only_with_its_arguments(shown, fields):
+    """A form of the tool's fields would not fit what else a question may show."""
+
+    def release(build: int, to: str = "staging") -> str:
+        """Release a build."""
+        return str(interrupt(shown))
+
+    approvals = deciding(approve())
+    await run_thread(agent_with(release, InMemorySaver()), approvals, dialect="boolean")
+
+    (config,) = approvals.asked[0].request.review_configs
+    assert (config.args_schema and set(config.args_schema["properties"])) == fields
+
+
+async def test_edit_that_the_tool_would_read_as_another_value_runs_nothing():
+    """As for every other edit of its arguments; the thread waits, and people are asked again."""
+    graph, approvals = agent_with(release, InMemorySaver()), deciding(edit({"build": "18"}))
+    dialect = custom(lambda decision: {"go": False}, edit=lambda args: {"go": True, **args})
+
+    with pytest.raises(RefusedAnswerError, match="the edited release does not fit its tool"):
+        await run_thread(graph, approvals, dialect=dialect)
+
+    approvals.reviewer = ScriptedReviewer([edit({"build": 18})])
+    result = await run_thread(graph, approvals, None, dialect=dialect)
+    assert answers_to_model(result)["call_1"][1] == str({"go": True, "build": 18})
 
 
 # --- Breakpoints ---------------------------------------------------------------------------------------------------------

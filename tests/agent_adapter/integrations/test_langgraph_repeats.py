@@ -118,9 +118,10 @@ HIDDEN = {
 
 
 def says_no_to(no):
-    return ScriptedReviewer(
-        {"interrupt": lambda action: reject() if action.args["value"] == no else approve()}
-    )
+    def answer(action):
+        return reject() if action.args["value"] == no else approve()
+
+    return ScriptedReviewer(dict.fromkeys(("ask", "transfer", "workflow"), answer))
 
 
 async def by_hand(graph, input, no):

@@ -41,6 +41,14 @@ def agent(pay, *calls):
     return create_agent(ScriptedModel(turns=[turn, DONE]), [pay], checkpointer=InMemorySaver())
 
 
+def asks_with_the_arguments(params: InterruptParams):
+    """Pause with the arguments of the call, and read an edit, too."""
+    response = interrupt(params["tool_call_args"])
+    if response["type"] == "reject":
+        return "not paid"
+    return params["tool"].invoke(response["args"] if response["type"] == "edit" else params["tool_call_args"])
+
+
 def asks_in_a_sentence(params: InterruptParams):
     """Pause with plain text, and read the two answers that the page's example reads."""
     response = interrupt(f"I am about to call {params['tool_call_name']}. Go on?")

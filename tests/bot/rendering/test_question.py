@@ -62,7 +62,7 @@ ONLY = {"properties": {"answer": {"enum": ["yes", "no"]}}}
     [
         (asking(allowed=("respond", "reject")), [*OFFERED, "Other answer…", "Reject…", "Ask for changes…"]),
         (an_action("ask", {"prompt": ASKED}, allowed=("respond",), args_schema=ONLY), ["yes", "no"]),
-        (an_action("ask", {"value": {"text": ASKED, "choices": ["a", "b"]}}, allowed=("respond",)), ["a", "b", "Other answer…"]),
+        (an_action("ask", {"text": ASKED, "choices": ["a", "b"]}, allowed=("respond",)), ["a", "b", "Other answer…"]),
         (asking(allowed=("respond", "approve")), ["Approve", "Answer…", "Approve with a note…"]),
         (asking("no"), ["Answer…"]),
         (asking(["no"]), ["Answer…"]),
