@@ -65,6 +65,7 @@ def asked_now(
 
 LOW = {"risk": "low", "standing": StandingLimits(same="tool", scope="agent")}
 OTHER = an_action("pay", {"amount": 6})
+ASKED = an_action("pay", {"amount": 6}, effects=["words_only"])
 CASES: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {
     "the same call": ({}, {}, True),
     "other arguments": ({}, {"action": OTHER}, False),
@@ -81,6 +82,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {
     "not offered any more": ({}, {"standing": None}, False),
     "no approval by now": ({}, {"decisions": ("reject",)}, False),
     "any arguments": ({"same": "tool"}, {"action": OTHER, **LOW}, True),
+    "a question that the tool asks": ({"same": "tool"}, {"action": ASKED, **LOW}, False),
     "any arguments, of another tool": ({"same": "tool"}, {"action": an_action("refund"), **LOW}, False),
     "any arguments, risk normal by now": ({"same": "tool"}, {**LOW, "risk": "normal"}, False),
     "any arguments, only the same by now": ({"same": "tool"}, {"risk": "low"}, False),
