@@ -77,16 +77,16 @@ class Generic:
         """Write the answer to a pause."""
         (decision,) = check_answers(decisions, self.to_request(payload))
         answer = self.answer(decision)
-        if isinstance(decision, EditDecision) and "approve" in self.allowed:
-            self._check_edit(answer)
+        if decision.type in {"edit", "reject"} and "approve" in self.allowed:
+            self._check_differs(decision.type, answer)
         return answer
 
-    def _check_edit(self, answer: Any) -> None:
-        """Refuse the answer to an edit that the program cannot tell from an approval: it would run what it had asked."""
+    def _check_differs(self, kind: str, answer: Any) -> None:
+        """Refuse an answer that the program cannot tell from an approval: it would run what it had asked."""
         if encode(answer) == encode(self.answer(ApproveDecision())):
             raise DecisionNotAllowedError(
-                "the answer to edit is the same as to approve, so the program would run what it asked, without the "
-                "changes: have edit= return the changed arguments; nothing was resumed"
+                f"the answer to {kind} is the same as to approve, so the program would run what it asked: "
+                "have the callables give another one; nothing was resumed"
             )
 
 

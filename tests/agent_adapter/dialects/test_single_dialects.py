@@ -368,13 +368,14 @@ def test_custom_says_what_the_card_shows_and_how_an_edit_is_written():
     assert decision.edited_action.args == {"build": 18}
 
 
-def test_an_edit_that_reads_as_an_approval_is_no_answer():
-    """The program would run what it asked, and somebody has changed that."""
-    dialect = custom(go, edit=lambda args: {"go": True})
+@pytest.mark.parametrize("decide", [edit({"build": 18}), lambda _: reject()], ids=["edit", "reject"])
+def test_an_answer_that_reads_as_an_approval_is_none(decide):
+    """The program would run what it asked, and somebody has changed or rejected that."""
+    dialect = custom(lambda decision: {"go": True}, edit=lambda args: {"go": True})
     (action,) = dialect.to_request({"build": 17}).action_requests
 
     with pytest.raises(DecisionNotAllowedError, match="the same as to approve"):
-        dialect.to_resume([edit({"build": 18})(action)], {"build": 17})
+        dialect.to_resume([decide(action)], {"build": 17})
 
 
 @pytest.mark.parametrize(
