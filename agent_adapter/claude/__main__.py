@@ -15,7 +15,7 @@ from typing import NoReturn
 from agent_adapter.asking import Asking, check_asking
 from agent_adapter.claude import check, settings
 from agent_adapter.claude.call import ToolCall
-from agent_adapter.claude.hook import Grants, answer
+from agent_adapter.claude.hook import answer
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.interrupt import Context
@@ -53,15 +53,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _hook(given: argparse.Namespace) -> NoReturn:
     """Answer Claude Code. Every error, and the end of this process, refuses the call."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: sys.exit(2))
+        # Python ends the task that waits for an answer when it is interrupted. The question is then withdrawn.
+        signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         call = ToolCall.of(decode(sys.stdin.buffer.read()))
-        found = asyncio.run(answer(call, partial(_connect, given.agent), Grants.here(), **_asking(given)))
+        found = asyncio.run(answer(call, partial(_connect, given.agent), **_asking(given)))
         sys.stdout.buffer.write(encode(found).encode())
         sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001  # Claude Code runs the call with any other exit code than 2
-        said = "the hook was ended" if isinstance(error, asyncio.CancelledError | SystemExit) else error
+        said = "the hook was ended" if isinstance(error, KeyboardInterrupt) else error
         with suppress(Exception):
             sys.stderr.write(f"Assent: this call does not run: {said or type(error).__name__}\n")
             sys.stderr.flush()
