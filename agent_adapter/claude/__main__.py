@@ -16,6 +16,7 @@ from agent_adapter.asking import Asking, check_asking
 from agent_adapter.claude import check, settings
 from agent_adapter.claude.call import ToolCall
 from agent_adapter.claude.hook import answer
+from agent_adapter.claude.prompt import serve
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.interrupt import Context
@@ -29,6 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     for name, about in (
         ("hook", "ask about the call on standard input"),
+        ("prompt", "be the MCP server for --permission-prompt-tool mcp__assent__approve"),
         ("init", "write the hook into the settings"),
     ):
         command = commands.add_parser(name, help=about, allow_abbrev=False)
@@ -44,6 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given.command == "hook":
         _hook(given)
     try:
+        if given.command == "prompt":
+            return serve(partial(_connect, given.agent), **_asking(given))
         for line in check.run(Path.cwd(), given.cli) if given.command == "check" else _init(given):
             print(line, flush=True)  # noqa: T201  # this is what the command is for
     except AgentAdapterError as error:
