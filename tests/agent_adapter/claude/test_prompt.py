@@ -37,11 +37,8 @@ def project(tmp_path):
 @pytest.fixture
 def claude(project, redis_url):
     """Let Claude Code make a call, with the tool for its prompts; give what it sent back."""
-    command = [
-        "-c",
-        "import os, sys; open('pid', 'w').write(str(os.getpid())); from agent_adapter.claude.__main__ import main; main()",
-    ]
-    server = {"command": sys.executable, "args": [*command, "prompt", *OPTIONS]}
+    command = [sys.executable, "-P", "-m", "agent_adapter.claude", "prompt", *OPTIONS]
+    server = {"command": "sh", "args": ["-c", 'echo $$ > pid; exec "$@"', "sh", *command]}
     options = ("--mcp-config", encode({"mcpServers": {"assent": server}}))
     options += ("--permission-prompt-tool", "mcp__assent__approve")
 
