@@ -4,10 +4,12 @@ import asyncio
 import json
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
 
+from agent_adapter.claude.__main__ import main
 from agent_adapter.claude.settings import hook_command
 from agent_adapter.testing import ScriptedReviewer, approve, reject
 from tests.agent_adapter.claude.calls import sent
@@ -109,6 +111,14 @@ async def test_a_program_that_cannot_start_refuses(hook, tmp_path):
     code, output, errors = await ended(await hook(PYTHONPATH=str(tmp_path)), RM)
 
     assert (code, output) == (2, b""), errors
+
+
+def test_the_prompt_tool_says_which_package_it_needs(monkeypatch):
+    """It is not installed with the library."""
+    monkeypatch.setitem(sys.modules, "mcp.server", None)
+
+    with pytest.raises(SystemExit, match=r'pip install "mcp>=2'):
+        main(["prompt"])
 
 
 async def test_a_file_of_the_project_is_not_imported(hook, redis_url, tmp_path):
