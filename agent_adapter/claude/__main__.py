@@ -15,7 +15,8 @@ from typing import NoReturn
 from agent_adapter.asking import Asking, check_asking
 from agent_adapter.claude import check, settings
 from agent_adapter.claude.call import ToolCall
-from agent_adapter.claude.hook import Grants, answer
+from agent_adapter.claude.hook import answer
+from agent_adapter.claude.prompt import serve
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.interrupt import Context
@@ -29,6 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     for name, about in (
         ("hook", "ask about the call on standard input"),
+        ("prompt", "be the MCP server for --permission-prompt-tool mcp__assent__approve"),
         ("init", "write the hook into the settings"),
     ):
         command = commands.add_parser(name, help=about, allow_abbrev=False)
@@ -44,6 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given.command == "hook":
         _hook(given)
     try:
+        if given.command == "prompt":
+            return serve(partial(_connect, given.agent), **_asking(given))
         for line in check.run(Path.cwd(), given.cli) if given.command == "check" else _init(given):
             print(line, flush=True)  # noqa: T201  # this is what the command is for
     except AgentAdapterError as error:
@@ -53,15 +57,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _hook(given: argparse.Namespace) -> NoReturn:
     """Answer Claude Code. Every error, and the end of this process, refuses the call."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: sys.exit(2))
+        # Python ends the task that waits for an answer when it is interrupted. The question is then withdrawn.
+        signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         call = ToolCall.of(decode(sys.stdin.buffer.read()))
-        found = asyncio.run(answer(call, partial(_connect, given.agent), Grants.here(), **_asking(given)))
+        found = asyncio.run(answer(call, partial(_connect, given.agent), **_asking(given)))
         sys.stdout.buffer.write(encode(found).encode())
         sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001  # Claude Code runs the call with any other exit code than 2
-        said = "the hook was ended" if isinstance(error, asyncio.CancelledError | SystemExit) else error
+        said = "the hook was ended" if isinstance(error, KeyboardInterrupt) else error
         with suppress(Exception):
             sys.stderr.write(f"Assent: this call does not run: {said or type(error).__name__}\n")
             sys.stderr.flush()

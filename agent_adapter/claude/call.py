@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from agent_adapter.claude.files import SeenFile
-from agent_adapter.contract.arguments import digest, encode
+from agent_adapter.contract.arguments import MAX_ARGUMENTS_BYTES, digest, encode
 from agent_adapter.contract.hitl import ActionRequest, HITLRequest, ReviewConfig
 from agent_adapter.contract.wire import check_request
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
@@ -26,8 +26,8 @@ READING: Mapping[str, str] = {
 """The tools that run without a question, each with the reason. All others are asked about, also unknown ones."""
 GATED = (
     "Bash", "PowerShell", "Monitor", "KillShell", "TaskStop",
-    "Edit", "MultiEdit", "Write", "NotebookEdit", "EnterWorktree", "ExitWorktree",
-    "WebFetch", "WebSearch", "Agent", "Task", "SendMessage", "Skill", "SlashCommand", "Workflow", "ReportFindings",
+    "Edit", "Write", "NotebookEdit", "EnterWorktree", "ExitWorktree",
+    "WebFetch", "WebSearch", "Agent", "Task", "SendMessage", "Skill", "Workflow", "ReportFindings",
     "CronCreate", "CronDelete", "ScheduleWakeup", "mcp__*",
 )  # fmt: skip
 """The tools that Claude Code prompts for where it has lost the hook."""
@@ -36,7 +36,7 @@ REFUSED = {"AskUserQuestion": "it cannot be asked in Slack yet: write the questi
 DECISIONS = ("approve", "edit", "reject")
 _SHELLS = {"Bash", "PowerShell", "Monitor"}
 _SUBJECTS = ("command", "file_path", "notebook_path", "url", "query", "prompt")
-_CHANGES = {"Edit", "MultiEdit", "Write", "NotebookEdit"}
+_CHANGES = {"Edit", "Write", "NotebookEdit"}
 _PLACES = ("file_path", "notebook_path", "path")
 _OWN = tuple({os.path.realpath(each) for each in (sys.prefix, Path(__file__).parents[1])})
 """Where the program of the hook is."""
@@ -54,8 +54,6 @@ class ToolCall:
     cwd: str
     id: str = ""
     """Claude Code's id of the call. The hook for a prompt does not get it."""
-    prompt: str = ""
-    """Claude Code's id of the user's prompt, if it says one."""
     event: str = "PreToolUse"
 
     @classmethod
@@ -76,7 +74,6 @@ class ToolCall:
             session=_text(sent, "session_id"),
             cwd=_text(sent, "cwd"),
             id=_text(sent, "tool_use_id") if event == "PreToolUse" else "",
-            prompt=_text(sent, "prompt_id") if "prompt_id" in sent else "",
             event=event,
         )
 
@@ -90,18 +87,10 @@ class ToolCall:
             or any(text in encode(dict(self.input)).casefold() for text in _NAMED)
         )
 
-    @property
-    def path(self) -> Path | None:
-        """The file that it changes; `None` for a tool that changes no single file."""
+    def look(self) -> SeenFile | None:
+        """Read the file that it changes; `None` for a tool that changes no single file."""
         named = self.input.get("file_path", self.input.get("notebook_path"))
-        return self._real(named) if self.tool in _CHANGES else None
-
-    @property
-    def place(self) -> dict[str, Any]:
-        """What an edit must keep, because people see the call in this place."""
-        if self.tool in _SHELLS:
-            return {"cwd": self.cwd}
-        return {name: self.input[name] for name in _PLACES if self.tool in _CHANGES and name in self.input}
+        return SeenFile.look(self._real(named)) if self.tool in _CHANGES else None
 
     def _real(self, named: Any) -> Path:
         if not isinstance(named, str) or "\0" in named:
@@ -113,22 +102,31 @@ class ToolCall:
         return digest("claude-call", self.id, self.tool, dict(self.input), file and file.digest)
 
 
+def shown_beside(call: ToolCall, file: SeenFile | None) -> dict[str, Any]:
+    """Return what people see in front of the input, and an edit must keep: where a command runs, or what changes in a file."""
+    if call.tool in _SHELLS:
+        return {"cwd": call.cwd}
+    if not file:
+        return {}
+    places = {name: call.input[name] for name in _PLACES if name in call.input}
+    return {**places, "diff": file.difference(call.tool, call.input)}
+
+
 def to_request(call: ToolCall, file: SeenFile | None = None) -> HITLRequest:
-    """Return the question about a call. A shell command says where it runs; a change of a file shows the diff.
+    """Return the question about a call, with the file that it changes. All of it is arguments, so a long one has to be read.
 
     Raises:
         InvalidRequestError: when it cannot be shown, as when it is too large, or does not fit its file.
     """
-    args, said = dict(call.input), None
-    if call.tool in _SHELLS:
-        if "cwd" in args:
-            raise InvalidRequestError(f"{call.tool} has an argument cwd, which nobody knows here")
-        # The model's words about the command do not run.
-        said = args.pop("description", None)
-    elif file:
-        said = file.difference(call.tool, call.input)
-    args |= call.place
-    schema = {name: {"const": value} if name in call.place else {} for name, value in args.items()}
+    given, beside = dict(call.input), shown_beside(call, file)
+    for name in {*given} & {*beside}.difference(_PLACES):
+        raise InvalidRequestError(f"{call.tool} has an argument {name}, which nobody knows here")
+    # The model's words about the command do not run.
+    said = given.pop("description", None) if call.tool in _SHELLS else None
+    args = {**beside, **given}
+    if file and len(encode(args).encode(errors="replace")) > MAX_ARGUMENTS_BYTES:
+        raise InvalidRequestError("this change is too long to be shown: make several small edits instead")
+    schema = {name: {"const": value} if name in beside else {} for name, value in args.items()}
     request = HITLRequest(
         action_requests=(ActionRequest(name=call.tool, args=args, description=said and str(said)),),
         review_configs=(
@@ -144,16 +142,13 @@ def to_request(call: ToolCall, file: SeenFile | None = None) -> HITLRequest:
     return request
 
 
-def to_input(call: ToolCall, args: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the input that Claude Code may run: exactly what people approved, without the place that they were shown.
-
-    Raises:
-        DecisionNotAllowedError: when an edit changed the place.
-    """
-    for name, value in call.place.items():
+def to_input(call: ToolCall, args: Mapping[str, Any], file: SeenFile | None = None) -> dict[str, Any]:
+    """Return the input that Claude Code may run: exactly what people approved, without what was shown beside it."""
+    beside = shown_beside(call, file)
+    for name, value in beside.items():
         if args.get(name) != value:
             raise DecisionNotAllowedError(f"an edit changed {name}, and nobody saw the call in that place")
-    return {name: value for name, value in args.items() if name in call.input or name not in call.place}
+    return {name: value for name, value in args.items() if name in call.input or name not in beside}
 
 
 def _text(sent: Mapping[str, Any], name: str) -> str:

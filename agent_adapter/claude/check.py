@@ -14,7 +14,7 @@ from typing import Any
 
 from agent_adapter.claude.call import GATED
 from agent_adapter.claude.messages import MessagesApi
-from agent_adapter.claude.settings import Settings, is_ours, places, read, weak_points, without_hook, write
+from agent_adapter.claude.settings import Settings, is_ours, other_hooks, places, read, without_hook, write
 from agent_adapter.errors import InvalidRequestError
 
 OLDEST = (2, 1, 295)
@@ -77,7 +77,7 @@ def run(project: Path, cli: str | None) -> Iterator[str]:
     yield f"tools without a prompt: {', '.join(sorted(lacking)) or 'none'}"
     control = tried(cli, [{}] * 3, Way("control", options=()))
     yield f"{control:8} control: without Assent"
-    others = [point for each in found for point in weak_points(each) if "another hook" in point]
+    others = other_hooks(project)
     yield from others
     is_safe = control == "runs" and not lacking and not others
     for way in WAYS:
@@ -88,11 +88,7 @@ def run(project: Path, cli: str | None) -> Iterator[str]:
 
 
 def version_of(cli: str) -> str:
-    """Return the version of a CLI.
-
-    Raises:
-        InvalidRequestError: when it does not run, or is too old.
-    """
+    """Return the version of a CLI."""
     try:
         said = subprocess.run([cli, "--version"], capture_output=True, text=True, timeout=60, check=True)  # noqa: S603  # fmt: skip
     except (OSError, subprocess.SubprocessError) as error:

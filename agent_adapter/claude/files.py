@@ -1,7 +1,7 @@
 """The file that a call changes, as it is when people are asked: its digest, and the change as a diff."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
@@ -23,11 +23,7 @@ class SeenFile:
 
     @classmethod
     def look(cls, path: Path) -> Self:
-        """Read a file.
-
-        Raises:
-            InvalidRequestError: when something else has this name, or it cannot be read.
-        """
+        """Read a file."""
         try:
             # A pipe would hold up the reader.
             if path.exists() and not path.is_file():
@@ -43,49 +39,26 @@ class SeenFile:
         return hashlib.sha256(str(self.path).encode(errors="surrogateescape") + b"\0" + content).hexdigest()
 
     def difference(self, tool: str, given: Mapping[str, Any]) -> str:
-        """Say in text what a call would change in it: a unified diff, with three lines around each change.
-
-        Raises:
-            InvalidRequestError: when the call does not fit the file, or the file is not UTF-8 text.
-        """
-        if tool == "NotebookEdit":
-            return (
-                "Deletes a cell."
-                if given.get("edit_mode") == "delete"
-                else "A cell of this notebook: see below."
-            )
-        if self.content is not None and len(self.content) > MOST_BYTES:
-            return f"This file has {len(self.content):,} bytes: too many for a diff. The new text is below."
+        """Say in text what a call would change in it: a unified diff, with three lines around each change."""
+        if self.content is None:
+            return "A new file."
+        if len(self.content) > MOST_BYTES:
+            raise InvalidRequestError(f"{self.path} has {len(self.content):,} bytes: too many for a diff")
         try:
-            before = (self.content or b"").decode()
+            before = self.content.decode()
         except UnicodeDecodeError as error:
             raise InvalidRequestError(f"{self.path} is not UTF-8 text: nobody can read the change") from error
-        if tool != "Write":
+        if tool == "NotebookEdit":
+            return "A cell of this notebook."
+        after = str(given.get("content"))
+        if tool == "Edit":
             # An edit of Claude Code finds its text with either line end, and keeps those of the file.
             before = before.replace("\r\n", "\n")
-        after = _after(tool, given, before)
+            after = _replaced(given, before)
         lines = unified_diff(before.split("\n"), after.split("\n"), "before", "after", lineterm="")
-        changed = "\n".join([*lines][2:])
-        if not changed:
-            return "Nothing changes."
-        if self.content is None:
-            return f"A new file:\n{changed}"
-        return (
-            f"Replaces the whole file. Lines until now: {len(before.splitlines()):,}.\n{changed}"
-            if tool == "Write"
-            else changed
-        )
-
-
-def _after(tool: str, given: Mapping[str, Any], before: str) -> str:
-    if tool == "Write":
-        return str(given.get("content", ""))
-    edits = given.get("edits") if tool == "MultiEdit" else [given]
-    if not isinstance(edits, Sequence) or not all(isinstance(edit, Mapping) for edit in edits):
-        raise InvalidRequestError("edits: this is not a list of edits")
-    for edit in edits:
-        before = _replaced(edit, before)
-    return before
+        changed = "\n".join([*lines][2:]) or "Nothing changes."
+        replaces = f"Replaces the whole file. Lines until now: {len(before.splitlines()):,}.\n"
+        return replaces + changed if tool == "Write" else changed
 
 
 def _replaced(edit: Mapping[str, Any], text: str) -> str:

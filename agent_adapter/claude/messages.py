@@ -7,8 +7,8 @@ from threading import Thread
 from typing import Any, Self
 
 Json = dict[str, Any]
-_MESSAGE = {"id": "msg_1", "type": "message", "role": "assistant", "content": []}
 _USAGE = {"input_tokens": 1, "output_tokens": 1}
+_MESSAGE = {"id": "msg_1", "type": "message", "role": "assistant", "content": [], "usage": _USAGE}
 
 
 class MessagesApi(ThreadingHTTPServer):
@@ -20,10 +20,7 @@ class MessagesApi(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Answers)
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.results: dict[str, str] = {}
-        self._calls = [
-            {"type": "tool_use", "id": f"toolu_{number:02d}", "name": name, "input": dict(given)}
-            for number, (name, given) in enumerate(calls)
-        ]
+        self._calls = calls
 
     def __enter__(self) -> Self:
         Thread(target=self.serve_forever, daemon=True).start()
@@ -40,14 +37,11 @@ class MessagesApi(ThreadingHTTPServer):
                 if part.get("type") == "tool_result":
                     self.results[part["tool_use_id"]] = json.dumps(part.get("content"))
         calls = self._calls if asked.get("tools") and not self.results else []
-        yield _event("message_start", message={**_MESSAGE, "model": asked.get("model"), "usage": _USAGE})
-        blocks: list[Json] = calls or [{"type": "text", "text": "done"}]
-        for index, block in enumerate(blocks):
-            empty: Json = {"input": {}} if calls else {"text": ""}
-            delta = {"type": "text_delta", "text": "done"}
-            if calls:
-                delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
-            yield _event("content_block_start", index=index, content_block={**block, **empty})
+        yield _event("message_start", message={**_MESSAGE, "model": asked.get("model")})
+        for index, (name, given) in enumerate(calls):
+            call = {"type": "tool_use", "id": f"toolu_{index:02d}", "name": name, "input": {}}
+            delta = {"type": "input_json_delta", "partial_json": json.dumps(given)}
+            yield _event("content_block_start", index=index, content_block=call)
             yield _event("content_block_delta", index=index, delta=delta)
             yield _event("content_block_stop", index=index)
         stop = {"stop_reason": "tool_use" if calls else "end_turn"}
@@ -60,7 +54,6 @@ def _event(kind: str, **fields: Any) -> str:
 
 
 class _Answers(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
     server: MessagesApi
 
     def log_message(self, format: str, *args: Any) -> None:
@@ -68,9 +61,7 @@ class _Answers(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        body = "".join(self.server.answer(asked)).encode()
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
-        self.send_header("content-length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
+        self.wfile.write("".join(self.server.answer(asked)).encode())

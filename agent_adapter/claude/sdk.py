@@ -1,15 +1,15 @@
 """The Claude Agent SDK: people decide about the tool calls of an agent in this process."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from datetime import timedelta
 from typing import Any, Unpack
 
 from agent_adapter.asking import Asking
 from agent_adapter.claude.call import READING, ToolCall
-from agent_adapter.claude.hook import Json, allowed, ask, denied
+from agent_adapter.claude.hook import Json, to_hook, verdict
 from agent_adapter.claude.settings import SPARE
 from agent_adapter.client import ApprovalClient, expect_client
-from agent_adapter.errors import AgentAdapterError
 
 try:
     from claude_agent_sdk import HookMatcher, PermissionResultAllow, PermissionResultDeny
@@ -30,10 +30,7 @@ def hooks(approvals: ApprovalClient, **asking: Unpack[Asking]) -> dict[Any, list
         call = ToolCall.of({**sent, "tool_use_id": tool_use_id})
         if call.tool in READING:
             return {}
-        try:
-            return allowed(call, await ask(call, approvals, **asking))
-        except AgentAdapterError as error:
-            return denied(call, str(error))
+        return to_hook(await verdict(call, lambda: nullcontext(approvals), **asking))
 
     wait = asking.get("expires_in", timedelta(hours=1))
     seconds = wait.total_seconds() if isinstance(wait, timedelta) else wait
@@ -51,9 +48,9 @@ def can_use_tool(
 
     async def decide(tool: str, given: Json, context: Any) -> Any:
         call = ToolCall(tool, given, session=run, cwd=cwd, id=context.tool_use_id)
-        try:
-            return PermissionResultAllow(updated_input=await ask(call, approvals, **asking))
-        except AgentAdapterError as error:
-            return PermissionResultDeny(message=str(error))
+        found = await verdict(call, lambda: nullcontext(approvals), **asking)
+        if found["behavior"] == "allow":
+            return PermissionResultAllow(updated_input=found["updatedInput"])
+        return PermissionResultDeny(message=found["message"])
 
     return decide

@@ -29,12 +29,13 @@ def hook_command(options: Sequence[str]) -> str:
 
 def places(project: Path) -> list[Path]:
     """Return the files of settings that Claude Code reads in a project: that of the user, and the two of the project."""
-    home = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
-    return [
-        home / "settings.json",
-        project / ".claude/settings.json",
-        project / ".claude/settings.local.json",
-    ]
+    own = ("settings.json", "settings.local.json")
+    return [home() / "settings.json", *(project / ".claude" / name for name in own)]
+
+
+def home() -> Path:
+    """Return the folder of Claude Code's own files of this user."""
+    return Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
 
 
 def install(project: Path, command: str, wait: int, *, for_user: bool = False) -> list[str]:
@@ -45,7 +46,7 @@ def install(project: Path, command: str, wait: int, *, for_user: bool = False) -
     Raises:
         InvalidRequestError: when a file of settings cannot be read; nothing was written.
     """
-    found = {path: read(path) for path in places(project)}
+    found, others = {path: read(path) for path in places(project)}, other_hooks(project)
     paths = list(found)[0 if for_user else 1 :]
     new = {path: with_hook(found[path], command, wait) for path in paths}
     changed = [path for path in paths if new[path] != found[path]]
@@ -54,7 +55,7 @@ def install(project: Path, command: str, wait: int, *, for_user: bool = False) -
     said = {True: "a hook before tool calls, and prompts", False: "nothing to change"}
     lines = [f"{path}: {said[path in changed]}" for path in paths]
     weak = [f"{path}: {point}; take it out" for path in found for point in weak_points(found[path])]
-    return [*lines, f"not asked about: {', '.join(READING)}", *weak]
+    return [*lines, f"not asked about: {', '.join(READING)}", *weak, *others]
 
 
 def with_hook(found: Mapping[str, Any], command: str, wait: int) -> Settings:
@@ -89,11 +90,7 @@ def _part(settings: Settings, name: str, kind: type) -> Any:
 
 
 def read(path: Path) -> Settings:
-    """Read a file of settings; no file has no settings.
-
-    Raises:
-        InvalidRequestError: when it is not a JSON object.
-    """
+    """Read a file of settings; no file has no settings."""
     try:
         settings = decode(path.read_bytes()) if path.exists() else {}
     except (OSError, InvalidRequestError) as error:
@@ -120,6 +117,11 @@ def weak_points(settings: Settings) -> Iterator[str]:
         yield f"permissions.defaultMode is {permissions['defaultMode']}"
     if settings.get("disableAllHooks"):
         yield "disableAllHooks is on, so nobody is asked"
-    groups = (settings.get("hooks") or {}).get("PermissionRequest") or []
-    if without_hook(groups):
-        yield "another hook for PermissionRequest, and the first one that answers decides"
+
+
+def other_hooks(project: Path) -> list[str]:
+    """Name the files, also those of installed plugins, that have a hook for prompts beside that of Assent."""
+    paths = [*places(project), *home().glob("plugins/cache/*/*/*/hooks/hooks.json")]
+    found = {path: (read(path).get("hooks") or {}).get("PermissionRequest") for path in paths}
+    why = "another hook for PermissionRequest, and the first one that answers decides"
+    return [f"{path}: {why}" for path, groups in found.items() if without_hook(groups or [])]

@@ -7,9 +7,12 @@ import pytest
 
 from agent_adapter import InvalidRequestError
 from agent_adapter.claude.call import GATED, READING, REFUSED, ToolCall, to_input, to_request
-from agent_adapter.claude.files import SeenFile
+from agent_adapter.claude.files import MOST_BYTES
+from agent_adapter.contract.arguments import encode
 from agent_adapter.errors import DecisionNotAllowedError
+from bot.rendering.pages import measure, pages_of
 from tests.agent_adapter.claude.calls import prompted, sent
+from tests.support.builders import asked as recorded
 
 RM = {"command": "rm -rf build", "description": "Clean up", "timeout": 5}
 
@@ -17,8 +20,7 @@ RM = {"command": "rm -rf build", "description": "Clean up", "timeout": 5}
 def asked(tool, cwd="/srv/app", **given):
     """Give the question about a call, and its one action."""
     call = ToolCall.of(sent(tool, cwd, **given))
-    request = to_request(call, SeenFile.look(call.path) if call.path else None)
-    return request.action_requests[0]
+    return to_request(call, call.look()).action_requests[0]
 
 
 @pytest.mark.parametrize(
@@ -85,13 +87,20 @@ def test_a_tool_of_an_mcp_server_runs_with_all_its_arguments():
     [
         ("Bash", {"command": "ls"}, {"command": "ls", "cwd": "/"}),
         ("Bash", {"command": "ls"}, {"command": "ls"}),
-        ("Write", {"file_path": "/a", "content": ""}, {"file_path": "/b", "content": ""}),
+        (
+            "Write",
+            {"file_path": "/a", "content": ""},
+            {"file_path": "/b", "diff": "A new file.", "content": ""},
+        ),
+        ("Write", {"file_path": "/a", "content": ""}, {"file_path": "/a", "diff": "Other.", "content": ""}),
     ],
 )
 def test_an_edit_cannot_move_a_call(tool, given, args):
     """People saw the files of the one place, and not those of the other."""
+    call = ToolCall.of(sent(tool, **given))
+
     with pytest.raises(DecisionNotAllowedError):
-        to_input(ToolCall.of(sent(tool, **given)), args)
+        to_input(call, args, call.look())
 
 
 @pytest.mark.parametrize(
@@ -109,21 +118,14 @@ def test_an_edit_cannot_move_a_call(tool, given, args):
             {"content": "1\n"},
             "Replaces the whole file. Lines until now: 1.\n@@ -1,2 +1,2 @@\n-one\n+1\n ",
         ),
-        (None, "Write", {"content": "1"}, "A new file:\n@@ -1 +1 @@\n-\n+1"),
-        (None, "Edit", {"old_string": "", "new_string": "1"}, "A new file:\n@@ -1 +1 @@\n-\n+1"),
+        (None, "Write", {"content": "1"}, "A new file."),
         (
             "a a",
             "Edit",
             {"old_string": "a", "new_string": "b", "replace_all": True},
             "@@ -1 +1 @@\n-a a\n+b b",
         ),
-        (
-            "a",
-            "MultiEdit",
-            {"edits": [{"old_string": "a", "new_string": "b"}, {"old_string": "b", "new_string": "c"}]},
-            "@@ -1 +1 @@\n-a\n+c",
-        ),
-        ("a", "Write", {"content": "a"}, "Nothing changes."),
+        ("a", "Edit", {"old_string": "a", "new_string": "a"}, "Nothing changes."),
         ("a\r\n", "Edit", {"old_string": "a\n", "new_string": ""}, "@@ -1,2 +1 @@\n-a\n "),
         (
             "a\r\nb",
@@ -134,14 +136,14 @@ def test_an_edit_cannot_move_a_call(tool, given, args):
     ],
 )
 def test_a_change_of_a_file_is_shown_as_a_diff(tmp_path, before, tool, given, shown):
-    """Of the file as it is at that moment. The whole input is below it, as arguments."""
+    """Of the file as it is at that moment. The whole input is below it."""
     path = tmp_path / "a.txt"
     if before is not None:
         path.write_bytes(before.encode())
 
     action = asked(tool, tmp_path, file_path="a.txt", **given)
 
-    assert (action.description, action.args) == (shown, {"file_path": "a.txt", **given})
+    assert action.args == {"file_path": "a.txt", "diff": shown, **given}
 
 
 @pytest.mark.parametrize(
@@ -160,6 +162,31 @@ def test_a_change_that_nobody_could_read_is_not_asked(tmp_path, content, given):
 
     with pytest.raises(InvalidRequestError):
         asked("Edit", tmp_path, file_path="a.txt", **given)
+
+
+def test_a_long_change_of_a_file_is_read_to_its_end_before_it_is_approved(tmp_path):
+    """A card that showed only the beginning of the diff would hide what comes later."""
+    lines = [f"line {number}" for number in range(1000)]
+    (tmp_path / "a.txt").write_text("\n".join([*lines, "check the signature"]))
+    call = ToolCall.of(sent("Write", tmp_path, file_path="a.txt", content="\n".join(["first", *lines[1:]])))
+    request = to_request(call, call.look())
+
+    state = recorded(*zip(request.action_requests, request.review_configs, strict=True))
+    (action,) = measure(state.interrupt, state.admission.terms)
+
+    assert action.must_read
+    assert "-check the signature" in encode(pages_of(action))
+
+
+@pytest.mark.parametrize(
+    ("size", "sentence"), [(40_000, "several small edits"), (MOST_BYTES + 1, "too many")]
+)
+def test_a_change_that_is_too_long_to_be_read_is_not_asked(tmp_path, size, sentence):
+    """Claude is told what to do instead."""
+    (tmp_path / "a.txt").write_text("a" * size)
+
+    with pytest.raises(InvalidRequestError, match=sentence):
+        asked("Write", tmp_path, file_path="a.txt", content="b" * 30_000)
 
 
 def test_what_is_no_file_is_not_read(tmp_path):

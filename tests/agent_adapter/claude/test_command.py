@@ -4,10 +4,12 @@ import asyncio
 import json
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
 
+from agent_adapter.claude.__main__ import main
 from agent_adapter.claude.settings import hook_command
 from agent_adapter.testing import ScriptedReviewer, approve, reject
 from tests.agent_adapter.claude.calls import sent
@@ -68,23 +70,38 @@ async def test_a_decision_is_printed_with_exit_code_0(hook, redis_url):
         (b"\xff", {}, "not UTF-8"),
         (b'{"tool_name": "Bash", "tool_name": "Read"}', {}, "twice"),
         (b"[]", {}, "not what Claude Code sends"),
-        (RM, {"REDIS_URL": ""}, "REDIS_URL is not set"),
-        (RM, {"REDIS_URL": "redis://127.0.0.1:1/0"}, "127.0.0.1:1"),
-        (RM, {"REDIS_URL": "nonsense"}, "not the address of a Redis"),
-        (RM, {"ASSENT_NAMESPACE": "two words"}, "namespace"),
-        (sent("Bash", command="\ud800"), {}, "surrogate"),
-        (sent("Write", file_path="a", content="x" * 70_000), {}, "bytes of arguments"),
-        (RM, {"ASSENT_RING": "/nonexistent"}, "ASSENT_RING"),
         (RM, {"HOME": "/dev/null"}, "/dev/null"),
     ],
 )
-async def test_every_doubt_refuses_with_a_sentence(hook, redis_url, given, changed, sentence):
+async def test_an_error_refuses_with_a_sentence(hook, redis_url, given, changed, sentence):
     """Exit code 2 alone stops a call. With any other, Claude Code may run it."""
-    async with person(redis_url, ScriptedReviewer({"Bash": approve(), "Write": approve()})):
+    async with person(redis_url, ScriptedReviewer({"Bash": approve()})):
         code, output, errors = await ended(await hook(**changed), given)
 
     assert (code, output) == (2, b"")
     assert sentence in errors
+
+
+@pytest.mark.parametrize(
+    ("given", "changed", "sentence"),
+    [
+        (RM, {"REDIS_URL": ""}, "REDIS_URL is not set"),
+        (RM, {"REDIS_URL": "nonsense"}, "not the address of a Redis"),
+        (RM, {"REDIS_URL": "redis://127.0.0.1:1/0"}, "127.0.0.1:1"),
+        (RM, {"ASSENT_NAMESPACE": "two words"}, "namespace"),
+        (sent("Bash", command="\ud800"), {}, "surrogate"),
+        (sent("Write", file_path="a", content="x" * 70_000), {}, "too long to be shown"),
+        (RM, {"ASSENT_RING": "/nonexistent"}, "ASSENT_RING"),
+    ],
+)
+async def test_every_doubt_is_a_no_with_a_sentence(hook, redis_url, given, changed, sentence):
+    """Claude reads it as the reason."""
+    async with person(redis_url, ScriptedReviewer({"Bash": approve(), "Write": approve()})):
+        code, output, _ = await ended(await hook(**changed), given)
+
+    said = json.loads(output)["hookSpecificOutput"]
+    assert (code, said["permissionDecision"]) == (0, "deny")
+    assert sentence in said["permissionDecisionReason"]
 
 
 async def test_a_program_that_cannot_start_refuses(hook, tmp_path):
@@ -94,6 +111,14 @@ async def test_a_program_that_cannot_start_refuses(hook, tmp_path):
     code, output, errors = await ended(await hook(PYTHONPATH=str(tmp_path)), RM)
 
     assert (code, output) == (2, b""), errors
+
+
+def test_the_prompt_tool_says_which_package_it_needs(monkeypatch):
+    """It is not installed with the library."""
+    monkeypatch.setitem(sys.modules, "mcp.server", None)
+
+    with pytest.raises(SystemExit, match=r'pip install "mcp>=2'):
+        main(["prompt"])
 
 
 async def test_a_file_of_the_project_is_not_imported(hook, redis_url, tmp_path):

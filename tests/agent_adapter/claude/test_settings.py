@@ -113,6 +113,18 @@ def test_it_names_what_would_let_calls_run_without_it(project, capsys):
     assert "another hook for PermissionRequest" in said
 
 
+def test_it_names_a_plugin_that_answers_prompts(project, capsys):
+    """Of several hooks for a prompt, the first one that answers decides."""
+    path = project / "home/.claude/plugins/cache/market/helper/1.0.0/hooks/hooks.json"
+    settings.write(
+        path, {"hooks": {"PermissionRequest": [{"hooks": [{"type": "command", "command": "yes"}]}]}}
+    )
+
+    init()
+
+    assert f"{path}: another hook for PermissionRequest" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("text", ["{", "[]", '{"hooks": []}', '{"permissions": {"ask": "Bash"}}'])
 def test_settings_that_claude_code_cannot_read_are_left_as_they_are(project, text):
     """It would ignore the hook in them, so nothing is written."""
