@@ -136,13 +136,8 @@ async def xpert_ai(till, approvals, *orders, **options):
 
     def act(resume):
         for order, decision in zip(orders, resume["decisions"], strict=True):
-            match decision["type"]:
-                case "approve":
-                    said.append(till.pay(order))
-                case "edit":
-                    said.append(till.pay(**decision["editedAction"]["args"]))
-                case "reject":
-                    said.append(decision["message"])
+            args = decision.get("editedAction", {"args": {"order": order}})["args"]
+            said.append(decision["message"] if decision["type"] == "reject" else till.pay(**args))
 
     event = {"type": "event", "event": "on_interrupt", "data": {"tasks": [task]}}
     await xpert.run(event, approvals=approvals, thread_id="1", send=act, **options)
@@ -174,7 +169,7 @@ def _graph(till, mode, *orders):
 
 def _how(till, approvals, options):
     """Give the input, unless the thread has begun, and the options."""
-    return None if till.saver.storage else GO, {"approvals": approvals, "config": CONFIG, **options}
+    return None if till.is_stored else GO, {"approvals": approvals, "config": CONFIG, **options}
 
 
 async def langchain(till, approvals, *orders, mode="batched", **options):

@@ -2,9 +2,11 @@
 
 import asyncio
 import re
+from functools import partial
 
 import pytest
 
+from agent_adapter.contract.hitl import RespondDecision
 from agent_adapter.errors import (
     AgentAdapterError,
     ConflictError,
@@ -16,7 +18,6 @@ from agent_adapter.errors import (
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
 from tests.agent_adapter.integrations import runs
 from tests.agent_adapter.integrations.runs import Till
-from tests.agent_adapter.integrations.test_langgraph_restart import KilledError, killed
 from tests.support.deciding import admit, deciding, record
 from tests.support.faults import eventually
 from tests.support.lanes import require_spoonai
@@ -71,45 +72,22 @@ TABLE = table()
 # --- What each column is about ------------------------------------------------------------------------------------
 
 
-async def decided(ask, answer):
-    """Ask about one call; return the question, what was paid, and what the agent read, or the error that it got."""
+async def decided(answer, ask):
+    """Ask about a single call."""
     till, approvals = Till(), deciding(answer)
     try:
         said = str(await ask(till, approvals, 1))
     except AgentAdapterError as error:
         said = error
-    return approvals.asked[0].request.review_configs[0], till.paid, said
-
-
-async def approved(ask):
-    _, paid, said = await decided(ask, approve())
-    assert (paid, "paid 1" in said) == ([1], True)
-    return "runs"
-
-
-async def edited(ask):
-    config, paid, said = await decided(ask, edit({"order": 8}))
-    if "edit" not in config.allowed_decisions:
-        return "not offered"
-    assert (paid, "paid 8" in said) == ([8], True)
-    return "runs edited"
-
-
-async def rejected(ask):
-    _, paid, said = await decided(ask, reject("Too much."))
-    assert (paid, "Too much." in str(said)) == ([], True)
-    return "error" if isinstance(said, Exception) else "told"
-
-
-async def responded(ask):
-    config, paid, said = await decided(ask, respond("Ask Mira."))
-    assert paid == []
-    if "respond" not in config.allowed_decisions:
-        return "not offered"
-    assert "Ask Mira." in str(said)
+    config = approvals.asked[0].request.review_configs[0]
+    if till.paid:
+        assert f"paid {till.paid[0]}" in said
+        return {(1,): "runs", (8,): "runs edited"}[tuple(till.paid)]
     if isinstance(said, Exception):
-        return "error"
-    return "told, as a no" if "answer_as_rejection" in config.effects else "told"
+        return "not offered" if "is not one of" in str(said) else "error"
+    assert (answer.message if answer else "Nobody decided") in said
+    is_no = isinstance(answer, RespondDecision) and "answer_as_rejection" in config.effects
+    return "told, as a no" if is_no else "told"
 
 
 async def batch(ask):
@@ -119,14 +97,15 @@ async def batch(ask):
     return {1: "one card", 2: "a card each"}[len(approvals.asked)]
 
 
-async def partly_decided(ask, client, store):
-    """One of two calls is approved. If that let it run, it would have run before the question is withdrawn."""
+async def withdrawn(orders, ask, client, store):
+    """Approve the first of two calls. If that let it run, it would have run before the question is withdrawn."""
     till = Till()
-    running = asyncio.create_task(ask(till, client, 1, 2))
+    running = asyncio.create_task(ask(till, client, *orders))
     (asked,) = await eventually(lambda: ids(store))
     state = await admit(store, asked)
-    await record(store, asked, {0: approve()})
-    if len(state.actions) == 1:
+    if len(orders) == 2:
+        await record(store, asked, {0: approve()})
+    if len(orders) > len(state.actions):
 
         async def paid():
             return till.paid
@@ -139,27 +118,15 @@ async def partly_decided(ask, client, store):
     with pytest.raises(InterruptWithdrawnError):
         await running
     assert till.paid == []
-    return "waits"
+    return "waits" if len(orders) == 2 else "error"
 
 
-async def nobody_decides(ask):
-    _, paid, said = await decided(ask, None)
-    assert paid == []
-    if isinstance(said, Exception):
-        return "error"
-    assert "Nobody decided" in said
-    return "told"
+class KilledError(Exception):
+    """Stands for the end of a process."""
 
 
-async def withdrawn(ask, client, store):
-    till = Till()
-    running = asyncio.create_task(ask(till, client, 1))
-    (asked,) = await eventually(lambda: ids(store))
-    await store.settle(asked, "withdrawn", reason="not needed")
-    with pytest.raises(InterruptWithdrawnError):
-        await running
-    assert till.paid == []
-    return "error"
+def killed(action, config):
+    raise KilledError
 
 
 async def ended(ask, *, checks=False):
@@ -207,17 +174,17 @@ async def changed(ask):
 
 
 IN_MEMORY = {
-    "Approve": approved,
-    "Edit": edited,
-    "Reject": rejected,
-    "Respond": responded,
+    "Approve": partial(decided, approve()),
+    "Edit": partial(decided, edit({"order": 8})),
+    "Reject": partial(decided, reject("Too much.")),
+    "Respond": partial(decided, respond("Ask Mira.")),
     "Batch": batch,
-    "Nobody decides": nobody_decides,
+    "Nobody decides": partial(decided, None),
     "Process ended": process_ended,
     "Resumed twice": resumed_twice,
     "Changed": changed,
 }
-IN_REDIS = {"Partly decided": partly_decided, "Withdrawn": withdrawn}
+IN_REDIS = {"Partly decided": partial(withdrawn, (1, 2)), "Withdrawn": partial(withdrawn, (1,))}
 EACH = pytest.mark.parametrize(
     ("row", "ask"),
     [pytest.param(row, ask, id=f"{row} {n}") for row, asks in ROWS.items() for n, ask in enumerate(asks, 1)],
