@@ -42,26 +42,16 @@ ROWS = {
 
 def table():
     """Read the page: the word of each cell, by row and column."""
-    head, _, *rows = [
-        [cell.strip() for cell in line.strip("|").split("|")]
-        for line in page("docs/reference/frameworks.md").partition("\n## ")[0].splitlines()
-        if line.startswith("|")
-    ]
-    return {
-        (name_of(row[0]), column): word
-        for row in rows
-        for column, word in zip(head[1:], row[1:], strict=True)
-    }
-
-
-def name_of(cell):
-    return re.sub(r"\[(.*)\]\(.*\)", r"\1", cell)
+    text = re.sub(r"\[(.*)\]\(.*?\)", r"\1", page("docs/reference/frameworks.md").partition("\n## ")[0])
+    rows = [re.findall(r"[^|]+", line) for line in text.splitlines() if line.startswith("|")]
+    (_, *columns), _, *rows = [[cell.strip() for cell in row] for row in rows]
+    return {(name, column): word for name, *row in rows for column, word in zip(columns, row, strict=True)}
 
 
 def marked():
     """Find the cells that tests are marked with, by row and columns, in the source of any language."""
     tests = [*ROOT.glob("tests/**/*.py"), *ROOT.glob("packages/*/test*/**/*.*s")]
-    found = [re.findall(r'\bcell\(("[^)]*")\)', path.read_text(encoding="utf-8")) for path in tests]
+    found = [re.findall(r'\bcell\(\s*("[^)]*)\)', path.read_text(encoding="utf-8")) for path in tests]
     named = [re.findall(r'"(.*?)"', cell) for cells in found for cell in cells]
     return {(row, column) for row, *columns in named for column in columns}
 
