@@ -38,7 +38,7 @@ Report: TypeAlias = Callable[[str, Outcome], None]
 # LangGraph gives such a tag to the run of a node, and to nothing inside it.
 _NODE = "graph:step:"
 # LangChain's node that asks: it does nothing else.
-_REVIEW = f"{HumanInTheLoopMiddleware.__name__}.after_model"
+REVIEW = f"{HumanInTheLoopMiddleware.__name__}.after_model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +207,7 @@ class _KeyHandler(BaseCallbackHandler):
         if task and any(tag.startswith(_NODE) for tag in tags or ()):
             self.begun.tasks[run_id] = task
             name = str((metadata or {}).get("langgraph_node"))
-            if self._asked(task) and name != _REVIEW:
+            if self._asked(task) and name != REVIEW:
                 self.begun.calls[run_id] = name, task
 
     def on_chain_end(self, *_args: Any, run_id: UUID, **_more: Any) -> None:

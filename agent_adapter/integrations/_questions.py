@@ -19,9 +19,10 @@ from agent_adapter.dialects import Dialect, langchain_per_call
 from agent_adapter.dialects.answers import share_out
 from agent_adapter.dialects.generic import Generic
 from agent_adapter.dialects.naming import Named, Naming
-from agent_adapter.errors import InvalidRequestError
+from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 from agent_adapter.expected import expect
 from agent_adapter.integrations._graph import Tools, check_edit, has_arguments_of, tools_by_name, with_schema
+from agent_adapter.integrations._langgraph_calls import REVIEW
 from agent_adapter.integrations._places import Place
 
 INTEGERS = (-(2**63), 2**64 - 1)
@@ -98,6 +99,20 @@ def command_for(resume: Resume, questions: Sequence[Question]) -> Command[Any]:
     """Return what the graph resumes with."""
     shares = zip(questions, share_out(resume, [question.request for question in questions]), strict=True)
     return Command(resume={question.id: question.answer(own) for question, own in shares})
+
+
+def check_calls(question: Question, place: Place) -> None:
+    """Check that LangChain, which runs the calls of the thread and not those of its pause, would run what was shown."""
+    is_by_id = langchain_per_call.recognises(question.pause.value)
+    is_turn = not place.is_inside and place.task.rpartition("|")[2].startswith(f"{REVIEW}:")
+    if not (is_by_id or is_turn):
+        return
+    # In their order: each call is looked for behind the one before it.
+    left = iter([(call["id"] if is_by_id else None, call["name"], call["args"]) for call in place.calls])
+    for action in question.request.action_requests:
+        if (action.id, action.name, action.args) not in left:
+            why = f"the thread has another call of {action.name} than the one that was shown"
+            raise DecisionNotAllowedError(why)
 
 
 def check_edits(resume: Resume, questions: Sequence[Question], tools: Tools) -> None:

@@ -40,6 +40,7 @@ from agent_adapter.integrations._places import places, saver_of
 from agent_adapter.integrations._questions import (
     Question,
     batch,
+    check_calls,
     check_edits,
     command_for,
     request_of,
@@ -228,7 +229,10 @@ class Thread:
         self, resume: DecidedResume, questions: Sequence[Question]
     ) -> AsyncIterator[Command[Any] | None]:
         """Yield the command that hands these decisions back. In the body, tools have the keys of their calls."""
+        found = await places(self.graph, await self._state(subgraphs=True))
         try:
+            for question in questions:
+                check_calls(question, found.get(question.id, question.place))
             check_edits(resume, questions, self.tools)
         except DecisionNotAllowedError as error:
             raise await self.approvals.refuse_answer(resume, str(error)) from error

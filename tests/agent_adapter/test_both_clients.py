@@ -154,13 +154,6 @@ async def test_the_same_call_of_a_run_is_answered_once(open_client):
     assert len({each.key for each in (first, *others)}) == 4
 
 
-async def test_silence_about_a_call_of_a_program_raises(open_client):
-    """It gets no call that could run."""
-    async with open_client(send=None) as approvals:
-        with pytest.raises(InterruptExpiredError):
-            await approvals.ask("send", {"to": "a"}, expires_in=1)
-
-
 async def test_a_withdrawn_question_has_no_answer(open_client):
     """Whoever waits is told the reason; asked again, it is another question."""
     async with open_client(send=None) as approvals, asyncio.timeout(30):

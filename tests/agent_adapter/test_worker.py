@@ -20,7 +20,13 @@ from openai.types.responses.response_function_shell_tool_call import Action, Res
 from agent_adapter.cipher import Cipher
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.arguments import decode, encode
-from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction, RejectDecision
+from agent_adapter.contract.hitl import (
+    ApproveDecision,
+    EditDecision,
+    EditedAction,
+    RejectDecision,
+    RespondDecision,
+)
 from agent_adapter.errors import ConsumedError, InvalidRequestError, UnknownInterruptError
 from agent_adapter.redis.pool import end_task
 from agent_adapter.worker import ResumeWorker
@@ -29,7 +35,7 @@ from agent_adapter.worker.langgraph import ResumableGraph
 from agent_adapter.worker.listing import allow_again, lines
 from agent_adapter.worker.loop import Finished, Paused
 from agent_adapter.worker.openai_agents import ResumableAgent
-from tests.support.deciding import is_waited_for
+from tests.support.deciding import admit, is_waited_for, record
 from tests.support.faults import eventually
 from tests.support.scripted_model import ScriptedModel as ScriptedTurns
 from tests.support.scripted_model import says
@@ -85,6 +91,7 @@ async def is_over(notes, store):
     return notes.over[-1]
 
 
+@pytest.mark.cell("Worker", "Approve", "Edit", "Reject", "Batch", "Process ended")
 @pytest.mark.parametrize("mode", ["batched", "per_call", "openai"])
 async def test_another_process_resumes_a_run(redis_url, store, notes, threads_database, mode):
     """One asks and ends; a worker goes on with its edit and its rejection, through the next question to the end."""
@@ -143,6 +150,7 @@ async def decided(agent, client, store, *decisions):
     return asked.interrupt_id
 
 
+@pytest.mark.cell("Worker", "Resumed twice")
 @pytest.mark.parametrize("kind", ["graph", "openai"])
 async def test_two_workers_resume_a_run_once(redis_url, store, notes, kind):
     """Both look for work all the time; each tool runs once."""
@@ -355,6 +363,7 @@ async def writes_it_without_a_key(store, ids):
     """The client that asked has none."""
 
 
+@pytest.mark.cell("Worker", "Changed")
 @pytest.mark.parametrize("kind", ["graph", "openai"])
 @pytest.mark.parametrize(
     ("tampers", "why"),
@@ -389,6 +398,7 @@ async def test_state_that_was_not_written_for_its_run_is_refused_where_there_is_
             assert sorted(notes.calls) == RAN[:2]
 
 
+@pytest.mark.cell("Worker", "Withdrawn")
 @pytest.mark.parametrize(
     ("kind", "status"),
     [("graph", "withdrawn"), ("graph", "refused"), ("graph", "expired"), ("openai", "withdrawn")],
@@ -635,6 +645,29 @@ async def test_error_that_the_graph_passed_to_its_model_sets_nothing_aside(redis
         await eventually(lambda: resumed(store, asked))
 
     assert (ran, away) == (["pay"], [])
+
+
+@pytest.mark.cell("Worker", "Respond", "Partly decided", "Nobody decides")
+async def test_worker_gives_the_model_what_people_said_and_that_nobody_decided_the_rest(
+    approvals, store, notes
+):
+    """At the deadline, and not before."""
+    agent = a_graph(notes, InMemorySaver())
+    asked = (await started(agent, approvals, expires_in=timedelta(seconds=1))).interrupt_id
+    await admit(store, asked)
+    await record(store, asked, {0: RespondDecision(message="I sent it.")})
+    assert await owed(store) == 0
+
+    async def settled():
+        return await store.settle(asked, "expired") == "settled"
+
+    await eventually(settled)
+    async with working(approvals, agent):
+        await next_question(store, after=[asked])
+
+    messages = (await agent.graph.aget_state(thread("t"))).values["messages"]
+    said = [message.content for message in messages if message.type == "tool"]
+    assert (said[0], "Nobody decided" in said[1], notes.calls) == ("I sent it.", True, [])
 
 
 def one_that_raises(kind, notes):

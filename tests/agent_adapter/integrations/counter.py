@@ -79,13 +79,18 @@ class Counter:
 
     def save(self, conversation: Conversation) -> None:
         """Store a conversation as a program does."""
-        self.saved.append(ConversationTypeAdapter.dump_json(conversation).decode())
+        self.saved.append(dumped(conversation))
 
     async def paused(self, *calls: tuple[str, Any]) -> str:
         """Run an agent until it pauses on these calls, and give what another process gets."""
         result = await self.agent(says(*calls)).run("go", output_type=[str, DeferredToolRequests])
         self.save(result.conversation)
         return self.saved[-1]
+
+
+def dumped(conversation: Conversation) -> str:
+    """Give what a program stores."""
+    return ConversationTypeAdapter.dump_json(conversation).decode()
 
 
 def loaded(text: str) -> Conversation:

@@ -18,21 +18,13 @@ from agent_adapter.errors import (
     UnknownDialectError,
 )
 from agent_adapter.integrations.langgraph import run, stream
-from agent_adapter.testing import ScriptedReviewer, approve, edit, reject, respond
+from agent_adapter.testing import ScriptedReviewer, approve, edit, respond
 from agent_adapter.worker.langgraph import ResumableGraph
 from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, answers_to_model, run_thread
 from tests.support.deciding import deciding
 from tests.support.scripted_model import ScriptedModel, says
 
 SEND = {"question": "Send the invoices?"}
-HUMAN = {
-    "action_request": {"action": "delete_file", "args": {"path": "a.txt"}},
-    "config": {"allow_accept": True, "allow_ignore": True},
-}
-REVIEW = {
-    "action_requests": [{"name": "delete_file", "args": {"path": "a.txt"}}],
-    "review_configs": [{"action_name": "delete_file", "allowed_decisions": ["approve", "reject"]}],
-}
 
 
 class Heard(TypedDict):
@@ -87,29 +79,6 @@ async def test_silence_about_a_text_question_raises_and_the_thread_can_be_resume
     result = await run_thread(graph, approvals, None, dialect="text")
 
     assert result["heard"] == ["Yes, all."]
-
-
-async def test_questions_of_different_forms_are_named_by_their_payload():
-    """One run, four questions: each is answered as its own node reads it."""
-    graph = asking(send="Send?", name="What is your name?", review=REVIEW, older=HUMAN)
-    approvals = deciding(
-        send=approve(),
-        name=respond("Noor"),
-        delete_file=reject("Keep it."),
-    )
-    reads = {"Send?": "boolean", "What is your name?": "text"}
-
-    result = await run_thread(
-        graph, approvals, {"heard": []}, dialect=lambda payload: reads.get(str(payload))
-    )
-
-    answers = [
-        True,
-        "Noor",
-        {"decisions": [{"type": "reject", "message": "Keep it."}]},
-        {"type": "ignore", "args": None},
-    ]
-    assert sorted(map(str, result["heard"])) == sorted(map(str, answers))
 
 
 async def test_answer_that_a_callable_cannot_write_resumes_nothing():

@@ -7,7 +7,6 @@ import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from agent_adapter.errors import ConsumedError
 from agent_adapter.integrations.langgraph import stream
@@ -23,42 +22,11 @@ from tests.agent_adapter.integrations.office import (
 )
 from tests.support.scripted_model import ScriptedModel, says
 
-MODES = pytest.mark.parametrize("mode", ["batched", "per_call"])
 GOOD = {"send_email": approve(), "delete_file": reject("keep it"), "ask_user": respond("staging")}
-
-
-class KilledError(Exception):
-    """Stands for the end of a process."""
-
-
-def killed(action, config):
-    raise KilledError
 
 
 def nobody_may_be_asked(action, config):
     raise AssertionError(f"asked again about {action.name}")
-
-
-@MODES
-@pytest.mark.parametrize("is_answered", [False, True], ids=["open", "answered while no process lived"])
-async def test_new_process_finds_the_question_of_the_old_one(mode, is_answered, tmp_path):
-    """The pause is read from the checkpoint, not made again: one record, and the model is not called again."""
-    office, approvals = Office(), InMemoryApprovalClient(killed)
-    async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as saver:
-        with pytest.raises(KilledError):
-            await run_thread(office.agent(TURN, DONE, mode=mode, checkpointer=saver), approvals)
-    approvals.reviewer = ScriptedReviewer(GOOD)
-    if is_answered:
-        await approvals.wait(approvals.asked[0].id)
-        approvals.reviewer = nobody_may_be_asked
-
-    async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as saver:
-        result = await run_thread(office.agent(TURN, DONE, mode=mode, checkpointer=saver), approvals, None)
-
-    assert len(approvals.asked) == 1
-    assert office.names() == ["read_file", "send_email"]
-    assert answers_to_model(result)["call_3"][1].endswith("with reason: keep it")
-    assert answers_to_model(result)["call_4"] == ("success", "staging")
 
 
 async def test_failed_tool_is_tried_again_with_its_decision():

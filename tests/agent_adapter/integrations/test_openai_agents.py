@@ -146,24 +146,16 @@ async def test_a_call_keeps_the_text_of_the_numbers_that_nobody_touched(is_edita
 class TestEdits:
     """A person changes the arguments of a call."""
 
-    @pytest.mark.parametrize(
-        ("args", "problem"),
-        [
-            ({"order": "many", "reason": "x"}, r"\$\.order: type"),
-            ({"order": 7}, r"'reason' is a required property"),
-            ({"order": 7, "reason": "x", "force": True}, r"'force' was unexpected"),
-        ],
-    )
-    async def test_arguments_that_do_not_fit_are_refused(self, args, problem):
+    async def test_arguments_that_do_not_fit_are_refused(self):
         """Nothing of the batch ran, and the question can still be answered."""
         desk = Desk()
         agent = desk.agent(says(("send_email", MAIL), CANCEL), DONE)
         paused = PausedRun.of(agent, await Runner.run(agent, "go"))
         items = paused.state.get_interruptions()
-        bad = edit(args)(to_request(items).action_requests[1])
+        bad = edit({"order": 7})(to_request(items).action_requests[1])
 
         with pytest.raises(
-            DecisionNotAllowedError, match=f"the edited cancel_order does not fit .*{problem}"
+            DecisionNotAllowedError, match=r"the edited cancel_order does not fit .*'reason' is a required"
         ):
             paused.decided(resume_with(approve(), bad), items)
 

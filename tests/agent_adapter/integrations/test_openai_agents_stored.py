@@ -71,9 +71,8 @@ async def test_what_cannot_be_resumed_says_so_before_anything_runs(change, agent
         await PausedRun.load(loading, text)
 
 
-@pytest.mark.parametrize("changed", ["the stored call", "the tool"])
-async def test_another_call_than_the_one_that_was_asked_about_is_refused(changed):
-    """Whoever changes its arguments, or what the tool takes, asks about another one: the question of before stands."""
+async def test_a_call_whose_tool_has_changed_is_refused():
+    """It is another one, with what the tool takes now: the question of before stands."""
     desk, approvals = Desk(), deciding(approve())
     text = await stored(desk.agent(says(CANCEL)))
     agent = following(desk, DONE)
@@ -85,10 +84,7 @@ async def test_another_call_than_the_one_that_was_asked_about_is_refused(changed
         desk.ran.append("newer")
         return "cancelled"
 
-    if changed == "the tool":
-        agent = Agent(name="Support", model=ScriptedModel([DONE]), tools=[cancel_order])
-    else:
-        text = text.replace("late", "else")
+    agent = Agent(name="Support", model=ScriptedModel([DONE]), tools=[cancel_order])
     with pytest.raises(ConflictError, match="published with a different action"):
         await run(agent, await PausedRun.load(agent, text), approvals=approvals)
 

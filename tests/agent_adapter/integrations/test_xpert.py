@@ -78,19 +78,6 @@ class Conversation:
         return "resumed"
 
 
-async def test_an_event_is_asked_about_and_answered_in_its_own_words():
-    """One pause is answered by its decisions, in the order of its actions."""
-    conversation, approvals = Conversation(), deciding(**ANSWERS)
-
-    result = await run(EVENT, approvals=approvals, thread_id="conversation-1", send=conversation.resume)
-
-    assert result == "resumed"
-    assert conversation.resumed == [ANSWER]
-    assert [(action.name, action.args, action.description) for action in approvals.reviewer.asked] == [
-        (name, {"to": "a@x.com"}, None) for name in ANSWERS
-    ]
-
-
 async def test_several_pauses_are_one_question_and_answered_by_id():
     """Tasks that do not wait are passed over."""
     conversation = Conversation()
