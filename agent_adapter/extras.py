@@ -8,6 +8,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "langchain-dev-utils": ("langchain>=1.4.6", "langgraph>=1.2.20", "langchain-dev-utils>=1.4.6"),
     "openai-agents": ("openai-agents>=0.22",),
     "pydantic-ai": ("pydantic-ai-slim>=2.55",),
+    "mcp": ("mcp>=2.3,<3",),
     "spoon": ("spoon-ai-sdk>=0.4.10", "fastmcp<3", "jsonschema>=4.20"),
     "encryption": ("cryptography>=45",),
     "receipts": ("securesystemslib[crypto]>=1.4", "pydantic>=2.12"),
