@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import aclosing
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -16,9 +17,11 @@ from agent_adapter.errors import AgentAdapterError, InvalidRequestError
 from agent_adapter.extras import needs
 
 try:
+    from mcp import MCPError
+
     from agent_adapter.mcp.call import is_person
-    from agent_adapter.mcp.gateway import Rules
-    from agent_adapter.mcp.serve import over_http, over_stdio
+    from agent_adapter.mcp.gateway import Gateway, Rules
+    from agent_adapter.mcp.serve import caller_by_token, one_caller, over_http, over_stdio
     from agent_adapter.mcp.tokens import Tokens, hashed, new_token
     from agent_adapter.mcp.upstream import Upstream
 except ImportError as error:
@@ -35,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print("\n".join(_new_token(given.person)))  # noqa: T201  # this is what the command is for
         else:
             asyncio.run(_gateway(given))
-    except AgentAdapterError as error:
+    except (AgentAdapterError, MCPError) as error:
         sys.exit(f"agent_adapter.mcp: {error}")
 
 
@@ -44,41 +47,27 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     token = commands.add_parser("token", help="make a token for a person, and the line about it for --tokens")
     token.add_argument("person", help="their Slack id")
-    command = commands.add_parser("gateway", help="stand before a server", allow_abbrev=False)
-    command.add_argument("--upstream", required=True, metavar="NAME", help="the name of the server on cards")
-    command.add_argument("target", nargs="+", help="its URL, or after -- the command that starts it")
-    command.add_argument("--agent", default="mcp", help="the name of the agent on cards [mcp]")
-    command.add_argument("--channel", help="the id of the Slack channel; the bot's settings have another")
-    command.add_argument("--requested-by", help="the Slack id of the person that the client works for")
-    command.add_argument("--run", help="a run id: who starts again with it finds what was asked before")
-    command.add_argument("--wait", type=int, default=3600, help="seconds that people may take [3600]")
-    command.add_argument(
-        "--hold",
-        type=float,
-        help="seconds until a call is answered with `still pending`; by default as long as people may take, "
-        "or 50 for a client that takes no progress",
-    )
-    command.add_argument(
-        "--use-within", type=int, default=600, help="seconds for which an approval waits for its call [600]"
-    )
-    command.add_argument(
-        "--allow", action="append", default=[], metavar="TOOL", help="run this tool without a question"
-    )
-    command.add_argument(
-        "--trust-read-only",
-        action="store_true",
-        help="run what the server calls read-only without a question",
-    )
-    command.add_argument("--http", metavar="HOST:PORT", help="serve streamable HTTP at /mcp; needs --tokens")
-    command.add_argument("--tokens", type=Path, help="the file that says whose each bearer token is")
+    gateway = commands.add_parser("gateway", help="stand before a server", allow_abbrev=False)
+    add = gateway.add_argument
+    add("target", nargs="+", help="its URL, or after -- the command that starts it")
+    add("--upstream", required=True, metavar="NAME", help="its name on cards and in the policy")
+    add("--agent", default="mcp", help="the name of the agent on cards [mcp]")
+    add("--channel", help="the id of the Slack channel; the bot's settings have another")
+    add("--requested-by", metavar="ID", help="the Slack id of the person that the client works for")
+    add("--run", help="a run id: who starts again with it finds what was asked before")
+    add("--wait", type=int, default=3600, help="seconds that people may take [3600]")
+    add("--hold", type=float, help="seconds until a call is answered with `still pending`")
+    add("--use-within", type=int, default=600, help="seconds that an approval waits for its call [600]")
+    add("--allow", action="append", default=[], metavar="TOOL", help="run this tool without a question")
+    add("--trust-read-only", action="store_true", help="run what the server calls read-only without one")
+    add("--http", metavar="HOST:PORT", help="serve streamable HTTP at /mcp; needs --tokens")
+    add("--tokens", type=Path, help="the file that says whose each bearer token is")
     return parser
 
 
 def _new_token(person: str) -> list[str]:
     if not is_person(person):
-        raise InvalidRequestError(
-            f"{person!r} is not written like the id of a person in Slack, as in U0123ABCD"
-        )
+        raise InvalidRequestError(f"{person!r} is not the id of a person in Slack, as in U0123ABCD")
     token = new_token()
     return [f"Token, for the client: {token}", f"Line, for --tokens:    {person} {hashed(token)}"]
 
@@ -95,20 +84,21 @@ async def _gateway(given: argparse.Namespace) -> None:
         use_within=timedelta(seconds=given.use_within),
     )
     if given.requested_by and not is_person(given.requested_by):
-        raise InvalidRequestError("--requested-by: this is not written like the id of a person in Slack")
+        raise InvalidRequestError("--requested-by: write the Slack id of a person, as in U0123ABCD")
     if bool(given.http) != bool(given.tokens):
         raise InvalidRequestError("--http and --tokens: over HTTP, a token says who calls: pass both or none")
     if given.http and (given.requested_by or given.run):
         raise InvalidRequestError(
             "--requested-by and --run are not for HTTP: a token says who calls, and the header Assent-Run in which run"
         )
-    serving = (
-        partial(over_http, address=given.http, tokens=Tokens.load(given.tokens))
-        if given.http
-        else partial(over_stdio, requested_by=given.requested_by, run=given.run)
-    )
-    async with _client(given.agent) as approvals, Upstream.opened(given.upstream, given.target) as upstream:
-        await serving(approvals, upstream, rules)
+    tokens = Tokens.load(given.tokens) if given.tokens else None
+    caller_of = caller_by_token if tokens else partial(one_caller, given.requested_by, given.run)
+    async with (
+        _client(given.agent) as approvals,
+        aclosing(Upstream(given.upstream, given.target)) as upstream,
+        aclosing(Gateway(approvals, upstream, rules, caller_of)) as gateway,
+    ):
+        await (over_http(gateway, address=given.http, tokens=tokens) if tokens else over_stdio(gateway))
 
 
 def _client(agent: str) -> ApprovalClient:

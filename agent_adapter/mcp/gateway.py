@@ -13,27 +13,24 @@ from datetime import timedelta
 from math import inf
 from typing import Any, TypeAlias
 
-from mcp import MCPError
+from mcp import MCPError, types
 from mcp.server.context import ServerRequestContext
-from mcp.types import (
-    CONNECTION_CLOSED,
-    CallToolRequestParams,
-    CallToolResult,
-    ListToolsResult,
-    PaginatedRequestParams,
-    Tool,
-)
-from pydantic import ValidationError
 from starlette.requests import Request
 
 from agent_adapter.ask import DecidedCall, to_calls
-from agent_adapter.background import in_background
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.hitl import RespondDecision
 from agent_adapter.contract.interrupt import Context, DecidedResume
 from agent_adapter.contract.outcome import RUNS, Outcome
 from agent_adapter.edit_check import RefusedAnswerError
-from agent_adapter.errors import AgentAdapterError, ClaimedError, ConsumedError, InvalidRequestError
+from agent_adapter.errors import (
+    AgentAdapterError,
+    ClaimedError,
+    ConsumedError,
+    InterruptExpiredError,
+    InvalidRequestError,
+    RejectedError,
+)
 from agent_adapter.mcp.call import Caller, ToolCall, said, text_of
 from agent_adapter.mcp.upstream import Upstream
 
@@ -83,29 +80,29 @@ class Gateway:
     upstream: Upstream
     rules: Rules
     caller_of: Callable[[Open], Caller]
-    on_lost: Callable[[], object] = lambda: None
-    """Called when the server's connection has ended."""
-    _calls: set[asyncio.Task[CallToolResult]] = field(default_factory=set)
+    """Who makes a call, and in which run."""
+    _calls: set[asyncio.Task[types.CallToolResult | types.ErrorData]] = field(default_factory=set)
     _uses: dict[str, int] = field(default_factory=dict)
     """By the first question about a call, which of its questions was the last that is known to be answered."""
     _left: set[str] = field(default_factory=set)
     """The questions that nobody waits for, and that only clients of this process can find."""
 
-    async def list_tools(self, _: Open, params: PaginatedRequestParams | None) -> ListToolsResult:
+    async def list_tools(self, _: Open, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return await self.upstream.page(params)
 
-    async def call_tool(self, ctx: Open, params: CallToolRequestParams) -> CallToolResult:
+    async def call_tool(self, ctx: Open, params: types.CallToolRequestParams) -> Any:
         """Answer a call. When its client cancels it, nothing more is done for it."""
         # The SDK cancels a handler again and again until it ends, also while it cleans up. A task is cancelled once.
-        work = self._answer(ctx, params.name, params.arguments or {})
-        call = in_background(work, name=params.name, expected=(MCPError,), among=self._calls)
+        call = asyncio.create_task(self._answer(ctx, params.name, params.arguments or {}))
+        self._calls.add(call)
+        call.add_done_callback(self._calls.discard)
         try:
             await asyncio.wait([call])
         finally:
             call.cancel()
         return call.result()
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """Withdraw the questions whose answer nobody can get any more."""
         for call in self._calls:
             call.cancel()
@@ -113,7 +110,9 @@ class Gateway:
         for interrupt_id in self._left:
             await self.approvals.withdraw_cancelled(interrupt_id, "The program that asked has ended.")
 
-    async def _answer(self, ctx: Open, name: str, args: dict[str, Any]) -> CallToolResult:
+    async def _answer(
+        self, ctx: Open, name: str, args: dict[str, Any]
+    ) -> types.CallToolResult | types.ErrorData:
         try:
             tool = await self._find(name)
             if self._lets_through(tool):
@@ -124,19 +123,21 @@ class Gateway:
             return await self._run(ctx, name, decided)
         except StillPendingError:
             return said(PENDING.format(name))
-        except (AgentAdapterError, ValidationError) as error:
+        except RejectedError as error:
             return said(str(error))
+        except InterruptExpiredError:
+            return said(f"{name} did not run: nobody decided in time")
+        except AgentAdapterError as error:
+            return said(f"{name} did not run: {error}")
         except MCPError as error:
-            if error.code == CONNECTION_CLOSED:
-                self.on_lost()
-            raise
+            return error.error
 
-    async def _find(self, name: str) -> Tool:
+    async def _find(self, name: str) -> types.Tool:
         if tool := await self.upstream.find(name):
             return tool
-        raise InvalidRequestError(f"{self.upstream.name} has no tool {name!r}, so nothing ran")
+        raise InvalidRequestError(f"{self.upstream.name} has no tool of this name")
 
-    def _lets_through(self, tool: Tool) -> bool:
+    def _lets_through(self, tool: types.Tool) -> bool:
         only_reads = tool.annotations is not None and tool.annotations.read_only_hint is True
         return tool.name in self.rules.allowed or (self.rules.trusts_read_only and only_reads)
 
@@ -190,8 +191,10 @@ class Gateway:
         if not caller.can_return:
             self._left.add(record_id)
         deciding = asyncio.create_task(self.approvals.wait(record_id))
+        # However short it is held, a call that comes again gets its answer.
+        is_decided = (await self.approvals.record(record_id)).resume() is not None
         try:
-            while not deciding.done():
+            while not (is_decided or deciding.done()):
                 waited = time.monotonic() - started
                 if waited >= hold or await is_dropped(ctx):
                     raise StillPendingError
@@ -199,9 +202,9 @@ class Gateway:
                     waited, message=f"People in Slack decide about {record_id}."
                 )
                 await asyncio.wait([deciding], timeout=min(SAY_EVERY, hold - waited))
+            await deciding
         finally:
             deciding.cancel()
-        deciding.result()
         self._left.discard(record_id)
         if await is_dropped(ctx):
             raise StillPendingError
@@ -227,12 +230,12 @@ class Gateway:
         record = await self.approvals.record(interrupt_id)
         return record.answer().decisions[0].type in RUNS and record.outcomes()[0] is None
 
-    async def _run(self, ctx: Open, name: str, decided: DecidedCall) -> CallToolResult:
+    async def _run(self, ctx: Open, name: str, decided: DecidedCall) -> types.CallToolResult:
         """Call the tool with what may run, and report what came of it. Nothing is reported where that is not known."""
         try:
             result = await self.upstream.call(name, decided.args, ctx.session.report_progress)
-        except (MCPError, ValidationError) as error:
-            if getattr(error, "code", None) != CONNECTION_CLOSED:
+        except MCPError as error:
+            if error.code != types.CONNECTION_CLOSED:
                 await self._report(decided, Outcome.failed(error))
             raise
         words = text_of(result)

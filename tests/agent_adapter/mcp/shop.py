@@ -72,7 +72,8 @@ async def main(book: Path) -> None:
             file.write(line + "\n")
 
     shop = Shop(write_down)
-    write_down(f"started {sorted(name for name in os.environ if name.startswith(('REDIS', 'ASSENT')))}")
+    ours = sorted(name for name in os.environ if name.startswith(("REDIS", "ASSENT")))
+    write_down(f"started by {os.getppid()} with {ours}")
     async with stdio_server() as (reading, writing):
         await shop.server.run(reading, writing, shop.server.create_initialization_options())
 
