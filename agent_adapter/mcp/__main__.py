@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import logging
 import os
+import secrets
 import sys
 from collections.abc import Sequence
 from contextlib import aclosing
@@ -22,7 +23,7 @@ try:
     from agent_adapter.mcp.call import is_person
     from agent_adapter.mcp.gateway import Gateway, Rules
     from agent_adapter.mcp.serve import caller_by_token, one_caller, over_http, over_stdio
-    from agent_adapter.mcp.tokens import Tokens, hashed, new_token
+    from agent_adapter.mcp.tokens import Tokens, hashed
     from agent_adapter.mcp.upstream import Upstream
 except ImportError as error:
     raise ImportError(needs("The MCP gateway", "mcp", error)) from error
@@ -68,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
 def _new_token(person: str) -> list[str]:
     if not is_person(person):
         raise InvalidRequestError(f"{person!r} is not the id of a person in Slack, as in U0123ABCD")
-    token = new_token()
+    token = f"asm_{secrets.token_urlsafe(32)}"
     return [f"Token, for the client: {token}", f"Line, for --tokens:    {person} {hashed(token)}"]
 
 
@@ -89,7 +90,7 @@ async def _gateway(given: argparse.Namespace) -> None:
         raise InvalidRequestError("--http and --tokens: over HTTP, a token says who calls: pass both or none")
     if given.http and (given.requested_by or given.run):
         raise InvalidRequestError(
-            "--requested-by and --run are not for HTTP: a token says who calls, and the header Assent-Run in which run"
+            "--requested-by and --run: over HTTP, tokens and the header Assent-Run say it"
         )
     tokens = Tokens.load(given.tokens) if given.tokens else None
     caller_of = caller_by_token if tokens else partial(one_caller, given.requested_by, given.run)
@@ -103,9 +104,7 @@ async def _gateway(given: argparse.Namespace) -> None:
 
 def _client(agent: str) -> ApprovalClient:
     if not (url := os.environ.get("REDIS_URL")):
-        raise InvalidRequestError(
-            "REDIS_URL is not set, so nobody can be asked: set it where the gateway is started"
-        )
+        raise InvalidRequestError("REDIS_URL is not set, so nobody can be asked: set it for the gateway")
     namespace = os.environ.get("ASSENT_NAMESPACE", "assent")
     credentials = os.environ.get("ASSENT_REDIS_CREDENTIALS")
     return ApprovalClient.from_url(url, agent=agent, namespace=namespace, credentials=credentials)

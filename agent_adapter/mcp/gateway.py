@@ -37,6 +37,7 @@ from agent_adapter.mcp.upstream import Upstream
 logger = logging.getLogger(__name__)
 Open: TypeAlias = ServerRequestContext[Any, Any]
 """A request that a client waits for."""
+Answer: TypeAlias = types.CallToolResult | types.ErrorData
 
 SAY_EVERY = 2.0
 """Seconds between two progress notifications, and until it is noticed that a client over HTTP has gone."""
@@ -47,6 +48,8 @@ PENDING = (
     "Still pending: people in Slack have not decided about this call of {} yet, and it has not run. Call it again with the same "
     "arguments to go on waiting. Do not do it in another way."
 )
+WAITING = "People in Slack decide about {}."
+TOO_OLD = "it was approved, and for too long nobody called it"
 CHANGED = "the definition of its tool changed while people decided"
 
 
@@ -81,7 +84,7 @@ class Gateway:
     rules: Rules
     caller_of: Callable[[Open], Caller]
     """Who makes a call, and in which run."""
-    _calls: set[asyncio.Task[types.CallToolResult | types.ErrorData]] = field(default_factory=set)
+    _calls: set[asyncio.Task[Answer]] = field(default_factory=set)
     _uses: dict[str, int] = field(default_factory=dict)
     """By the first question about a call, which of its questions was the last that is known to be answered."""
     _left: set[str] = field(default_factory=set)
@@ -110,9 +113,7 @@ class Gateway:
         for interrupt_id in self._left:
             await self.approvals.withdraw_cancelled(interrupt_id, "The program that asked has ended.")
 
-    async def _answer(
-        self, ctx: Open, name: str, args: dict[str, Any]
-    ) -> types.CallToolResult | types.ErrorData:
+    async def _answer(self, ctx: Open, name: str, args: dict[str, Any]) -> Answer:
         try:
             tool = await self._find(name)
             if self._lets_through(tool):
@@ -142,31 +143,25 @@ class Gateway:
         return tool.name in self.rules.allowed or (self.rules.trusts_read_only and only_reads)
 
     async def _decided(self, ctx: Open, name: str, args: dict[str, Any], caller: Caller) -> DecidedCall:
-        """Return what people decided about a call. Its answer is used up.
-
-        Raises:
-            StillPendingError: when the client waits no longer.
-            AgentAdapterError: when nobody decided in time, or this cannot be asked.
-        """
+        """Return what people decided about a call. Its answer is used up."""
         started, again, use = time.monotonic(), None, 0
         while True:
             call = ToolCall(self.upstream.name, await self._find(name), args)
             use = max(use, self._uses.get(call.pause(caller, 0), 0))
-            context = Context(requested_by=caller.principal, again=again)
             asked = self.approvals.interrupt(
                 call.to_request(),
                 run=caller.run_id,
                 pauses=(call.pause(caller, use),),
                 channel=self.rules.channel,
-                context=context,
+                context=Context(requested_by=caller.principal, again=again),
                 expires_in=self.rules.expires_in,
                 on_expiry="raise",
             )
             try:
                 record_id = await self.approvals.publish(asked)
-                await self._wait(ctx, record_id, caller, started)
+                has_waited = await self._wait(ctx, record_id, caller, started)
                 async with self.approvals.resuming(record_id, interrupt=asked) as resume:
-                    await self._check(call, resume)
+                    await self._check(call, resume, has_waited=has_waited)
             except ClaimedError:
                 # An identical call takes this answer at this moment.
                 await asyncio.sleep(0.1)
@@ -180,12 +175,8 @@ class Gateway:
                 (decided,) = to_calls(asked.request, resume)
                 return decided
 
-    async def _wait(self, ctx: Open, record_id: str, caller: Caller, started: float) -> None:
-        """Wait until people have decided, and tell the client meanwhile.
-
-        Raises:
-            StillPendingError: when the client has gone, or has waited long enough.
-        """
+    async def _wait(self, ctx: Open, record_id: str, caller: Caller, started: float) -> bool:
+        """Wait until people have decided, and tell the client meanwhile. Return whether they had decided before."""
         takes_progress = ctx.meta is not None and ctx.meta.get("progress_token") is not None
         hold = self.rules.hold or (inf if takes_progress else HELD)
         if not caller.can_return:
@@ -198,9 +189,7 @@ class Gateway:
                 waited = time.monotonic() - started
                 if waited >= hold or await is_dropped(ctx):
                     raise StillPendingError
-                await ctx.session.report_progress(
-                    waited, message=f"People in Slack decide about {record_id}."
-                )
+                await ctx.session.report_progress(waited, message=WAITING.format(record_id))
                 await asyncio.wait([deciding], timeout=min(SAY_EVERY, hold - waited))
             await deciding
         finally:
@@ -208,20 +197,15 @@ class Gateway:
         self._left.discard(record_id)
         if await is_dropped(ctx):
             raise StillPendingError
+        return is_decided
 
-    async def _check(self, call: ToolCall, resume: DecidedResume) -> None:
-        """Refuse an approval that does not hold any more.
-
-        Raises:
-            RefusedAnswerError: when the tool has changed, or the approval is too old.
-        """
+    async def _check(self, call: ToolCall, resume: DecidedResume, *, has_waited: bool) -> None:
+        """Refuse an approval of a tool that has changed, or one that has waited too long for its call."""
         if resume.decisions[0].type not in RUNS:
             return
         now = (await self.approvals.record(resume.interrupt_id)).read_at
-        if now - resume.records[0].decided_at > self.rules.use_within:
-            raise await self.approvals.refuse_answer(
-                resume, "it was approved, and for too long nobody called it"
-            )
+        if has_waited and now - resume.records[0].decided_at > self.rules.use_within:
+            raise await self.approvals.refuse_answer(resume, TOO_OLD)
         if await self.upstream.find(call.tool.name) != call.tool:
             raise await self.approvals.refuse_answer(resume, CHANGED)
 

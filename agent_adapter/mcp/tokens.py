@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,11 +52,6 @@ class Tokens:
         # 256 random bits cannot be guessed, and a fast hash protects them as well as a slow one.
         principal = self.principals.get(hashed(token))
         return (principal and AccessToken(token=token, client_id=principal, scopes=[])) or None
-
-
-def new_token() -> str:
-    """Make a token. It is stored nowhere."""
-    return f"asm_{secrets.token_urlsafe(32)}"
 
 
 def hashed(token: str) -> str:

@@ -58,9 +58,8 @@ class Upstream:
                 await asyncio.Event().wait()
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001  # each transport has errors of its own
             if not client.done():
-                client.set_exception(
-                    MCPError(types.CONNECTION_CLOSED, f"{self.name} cannot be reached: {_first(error)}")
-                )
+                said = f"{self.name} cannot be reached: {_first(error)}"
+                client.set_exception(MCPError(types.CONNECTION_CLOSED, said))
         finally:
             self._forget(client)
 
@@ -101,11 +100,7 @@ class Upstream:
         return await self._send(types.CallToolRequest(params=params), types.CallToolResult, progress)
 
     async def _send(self, request: Any, kind: type[R], progress: ProgressFnT | None = None) -> R:
-        """Send a request once.
-
-        Raises:
-            MCPError: when the server answers with an error or with no result, or the connection has ended.
-        """
+        """Send a request once. Where the connection ends meanwhile, nobody knows what became of it."""
         session, client = (await self.client()).session, self._client
         try:
             # Not `call_tool`, which would check the result in the client's place.
@@ -126,8 +121,4 @@ def _first(error: BaseException) -> BaseException:
 
 def _environment() -> dict[str, str]:
     """Return what the server's process gets. With the address of Redis, it could approve its own calls."""
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if name != "REDIS_URL" and not name.startswith("ASSENT_")
-    }
+    return {name: each for name, each in os.environ.items() if not name.startswith(("REDIS_URL", "ASSENT_"))}

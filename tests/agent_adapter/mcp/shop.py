@@ -49,7 +49,12 @@ class Shop:
         return ListToolsResult(tools=self.tools[1:])
 
     async def call_tool(self, ctx: Any, params: Any) -> CallToolResult:
-        self.write_down(f"{params.name} {json.dumps(params.arguments)}")
+        more = [
+            *(params.meta or {}).keys() - {"progress_token"},
+            params.request_state,
+            params.input_responses,
+        ]
+        self.write_down(" ".join([params.name, json.dumps(params.arguments), *map(str, filter(None, more))]))
         match params.name:
             case "paint":
                 return CallToolResult(content=[PICTURE])

@@ -19,6 +19,9 @@ require_mcp()
 import httpx2
 from mcp import Client, MCPError, StdioServerParameters
 
+from agent_adapter.errors import InvalidRequestError
+from agent_adapter.mcp.__main__ import main
+from agent_adapter.mcp.tokens import Tokens
 from tests.agent_adapter.mcp.places import GATEWAY, ORDER, PAID, over_http, question, words
 
 CALLS = """
@@ -71,7 +74,7 @@ async def test_a_server_that_has_ended_is_started_again(place, redis_url):
     async with person(redis_url, people), Client(place.stdio()) as client:
         with pytest.raises(MCPError, match="the connection to shop has ended"):
             await client.call_tool("end")
-        await client.call_tool("pay", ORDER)
+        assert words(await client.call_tool("pay", ORDER)) == "pay: done"
 
     assert place.done == ["end {}", PAID]
 
@@ -137,3 +140,47 @@ async def test_over_http_a_client_that_is_killed_has_dropped_its_call(place, sto
             assert words(await client.call_tool("pay", ORDER)) == "pay: done"
 
     assert place.done == [PAID]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--", "no-such-program"], "shop cannot be reached: .*no-such-program"),
+        (["http://127.0.0.1:1/mcp"], "shop cannot be reached: .*connection attempts failed"),
+        (["--requested-by", "noor", "--", "true"], "--requested-by: write the Slack id of a person"),
+        (["--http", "127.0.0.1:1", "--", "true"], "pass both or none"),
+        (["--http", "1", "--tokens", "TOKENS", "--", "true"], "is not HOST:PORT"),
+        (["--http", "h:1", "--tokens", "nowhere", "--", "true"], "nowhere cannot be read"),
+        (["--http", "h:1", "--tokens", "TOKENS", "--run", "r", "--", "true"], "the header Assent-Run"),
+        (["--wait", "0", "--", "true"], "expires_in: .* is not from 1 second to 7 days"),
+    ],
+)
+def test_a_command_that_cannot_work_says_why(place, monkeypatch, options, said):
+    """Before a client has connected."""
+    monkeypatch.setenv("REDIS_URL", place.environment["REDIS_URL"])
+    place.tokens.write_text(f"U0NOOR {'0' * 64}")
+    given = [str(place.tokens) if each == "TOKENS" else each for each in options]
+    with pytest.raises(SystemExit, match=said):
+        main(["gateway", "--upstream", "shop", *given])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("# nobody yet\n", "has no token, so nobody could call"),
+        (f"\nnoor {'0' * 64}", "line 2: this is not a token: write a Slack id and a hash"),
+        ("U0NOOR asm_secret", "line 1: this is not a token"),
+    ],
+)
+def test_a_file_of_tokens_that_cannot_be_used_is_refused(tmp_path, text, said):
+    """With the line and the cure. A token itself has no place in it."""
+    (tmp_path / "tokens").write_text(text)
+    with pytest.raises(InvalidRequestError, match=said):
+        Tokens.load(tmp_path / "tokens")
+
+
+def test_without_redis_the_command_says_so(monkeypatch):
+    """Nobody could be asked."""
+    monkeypatch.delenv("REDIS_URL", raising=False)
+    with pytest.raises(SystemExit, match="REDIS_URL is not set"):
+        main(["gateway", "--upstream", "shop", "--", "true"])

@@ -21,6 +21,7 @@ from mcp import Client, MCPError
 from mcp.server import Server
 from mcp.types import ElicitResult
 
+from agent_adapter.mcp import gateway
 from agent_adapter.mcp.call import Caller
 from agent_adapter.mcp.gateway import Gateway, Rules
 from agent_adapter.mcp.upstream import Upstream
@@ -45,12 +46,11 @@ class Counter:
             upstream = Upstream("shop", [])
             upstream._client = asyncio.get_running_loop().create_future()
             upstream._client.set_result(connected)
-            gateway = Gateway(self.approvals, upstream, rules or Rules(), lambda _: caller)
-            served = Server("shop", on_list_tools=gateway.list_tools, on_call_tool=gateway.call_tool)
-            self.gateway = gateway
+            self.gateway = own = Gateway(self.approvals, upstream, rules or Rules(), lambda _: caller)
+            served = Server("shop", on_list_tools=own.list_tools, on_call_tool=own.call_tool)
             async with Client(served, **{"mode": "legacy", **options}) as client:
                 yield client
-            await gateway.aclose()
+            await own.aclose()
 
     async def dropped(self, client, store, number=1):
         """Drop a call once it is asked; give the id of its question."""
@@ -198,6 +198,15 @@ async def test_a_card_says_what_came_of_its_call(counter, redis_url, store):
     ]  # fmt: skip
 
 
+async def test_a_server_gets_what_people_saw_and_nothing_else(counter, redis_url):
+    """What a client sends beside the arguments is on no card."""
+    more = {"meta": {"force": True}, "request_state": "paid"}
+    async with person(redis_url, ScriptedReviewer([approve()])), counter.open() as client:
+        await client.session.call_tool("pay", ORDER, **more)
+
+    assert counter.done == [PAID]
+
+
 @pytest.mark.parametrize(
     ("rules", "asked"),
     [
@@ -269,6 +278,22 @@ async def test_a_call_that_is_held_long_enough_is_answered(counter, store):
     assert "Call it again with the same arguments" in words(pending)
     assert pending.is_error
     assert (words(result), counter.done) == ("pay: done", [PAID])
+
+
+async def test_a_client_without_progress_is_answered_before_it_gives_up(counter, store, monkeypatch):
+    """One that takes progress waits as long as people may take."""
+    monkeypatch.setattr(gateway, "HELD", 0.01)
+
+    async def progress(done, total, message):
+        assert message
+
+    async with counter.open() as client:
+        call = asyncio.create_task(client.call_tool("pay", ORDER, progress_callback=progress))
+        asked = await question(store)
+        assert "Still pending" in words(await client.call_tool("pay", ORDER))
+        assert not call.done()
+        await record(store, asked, {0: approve()})
+        assert words(await call) == "pay: done"
 
 
 async def test_an_approval_that_waited_too_long_is_asked_again(counter, store):
