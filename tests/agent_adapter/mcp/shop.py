@@ -49,12 +49,10 @@ class Shop:
         return ListToolsResult(tools=self.tools[1:])
 
     async def call_tool(self, ctx: Any, params: Any) -> CallToolResult:
-        more = [
-            *(params.meta or {}).keys() - {"progress_token"},
-            params.request_state,
-            params.input_responses,
-        ]
-        self.write_down(" ".join([params.name, json.dumps(params.arguments), *map(str, filter(None, more))]))
+        known = ("progress", "io.modelcontextprotocol")
+        more = [name for name in params.meta or {} if not name.startswith(known)]
+        more += [params.request_state] if params.request_state else []
+        self.write_down(" ".join([params.name, json.dumps(params.arguments), *more]))
         match params.name:
             case "paint":
                 return CallToolResult(content=[PICTURE])
