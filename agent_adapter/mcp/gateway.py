@@ -19,8 +19,9 @@ from starlette.requests import Request
 
 from agent_adapter.ask import DecidedCall, to_calls
 from agent_adapter.client import ApprovalClient
-from agent_adapter.contract.hitl import RespondDecision
+from agent_adapter.contract.hitl import EditDecision, RespondDecision
 from agent_adapter.contract.interrupt import Context, DecidedResume
+from agent_adapter.contract.numbers import as_floats
 from agent_adapter.contract.outcome import RUNS, Outcome
 from agent_adapter.edit_check import RefusedAnswerError
 from agent_adapter.errors import (
@@ -33,6 +34,7 @@ from agent_adapter.errors import (
 )
 from agent_adapter.mcp.call import Caller, ToolCall, said, text_of
 from agent_adapter.mcp.upstream import Upstream
+from agent_adapter.receipts.values import is_approved
 
 logger = logging.getLogger(__name__)
 Open: TypeAlias = ServerRequestContext[Any, Any]
@@ -50,6 +52,7 @@ PENDING = (
 )
 WAITING = "People in Slack decide about {}."
 TOO_OLD = "it was approved, and for too long nobody called it"
+TOO_EXACT = "a number of the edit has more digits than the protocol's libraries keep"
 CHANGED = "the definition of its tool changed while people decided"
 
 
@@ -200,9 +203,13 @@ class Gateway:
         return is_decided
 
     async def _check(self, call: ToolCall, resume: DecidedResume, *, has_waited: bool) -> None:
-        """Refuse an approval of a tool that has changed, or one that has waited too long for its call."""
-        if resume.decisions[0].type not in RUNS:
+        """Refuse an approval that cannot be sent as it is, is too old, or is about a tool that has changed."""
+        decision = resume.decisions[0]
+        if decision.type not in RUNS:
             return
+        edited = decision.edited_action.args if isinstance(decision, EditDecision) else {}
+        if not is_approved(edited, as_floats(edited)):
+            raise await self.approvals.refuse_answer(resume, TOO_EXACT)
         now = (await self.approvals.record(resume.interrupt_id)).read_at
         if has_waited and now - resume.records[0].decided_at > self.rules.use_within:
             raise await self.approvals.refuse_answer(resume, TOO_OLD)
@@ -217,7 +224,7 @@ class Gateway:
     async def _run(self, ctx: Open, name: str, decided: DecidedCall) -> types.CallToolResult:
         """Call the tool with what may run, and report what came of it. Nothing is reported where that is not known."""
         try:
-            result = await self.upstream.call(name, decided.args, ctx.session.report_progress)
+            result = await self.upstream.call(name, as_floats(decided.args), ctx.session.report_progress)
         except MCPError as error:
             if error.code != types.CONNECTION_CLOSED:
                 await self._report(decided, Outcome.failed(error))

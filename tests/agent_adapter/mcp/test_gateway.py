@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import pytest
 
+from agent_adapter.contract.numbers import Number
 from agent_adapter.testing import ScriptedReviewer, approve, edit, reject, respond
 from tests.conftest import an_agent, until
 from tests.support.deciding import person, record
@@ -86,6 +87,7 @@ async def test_an_approved_call_runs_as_it_was_shown(counter, redis_url, mode):
     ("answer", "text", "is_error", "done"),
     [
         (edit({"order": 8}), "pay: done", False, ['pay {"order": 8}']),
+        (edit({"order": Number("1.10")}), "pay: done", False, ['pay {"order": 1.1}']),
         (reject("not today"), "mcp__shop__pay was rejected and did not run: not today", True, []),
         (respond("It is paid."), "It is paid.", False, []),
     ],
@@ -96,6 +98,15 @@ async def test_a_client_reads_what_people_wrote(counter, redis_url, answer, text
         result = await client.call_tool("pay", ORDER)
 
     assert (words(result), bool(result.is_error), counter.done) == (text, is_error, done)
+
+
+async def test_an_edit_that_would_run_as_another_number_is_asked_again(counter, redis_url):
+    """The libraries of the protocol would round it."""
+    answers = ScriptedReviewer([edit({"order": Number("9007199254740993.99")}), approve()])
+    async with person(redis_url, answers), counter.open() as client:
+        await client.call_tool("pay", ORDER)
+
+    assert (len(answers.asked), counter.done) == (2, [PAID])
 
 
 async def test_a_question_says_for_whom_it_is_and_what_may_be_decided(counter, store):
