@@ -47,8 +47,8 @@ HELD = 50.0
 """Seconds for which a call is held open for a client that takes no progress: most give up after 60."""
 MAY_HAVE_RUN = "an identical call was approved before, and nobody knows what became of it: what made it has ended, or still waits"
 PENDING = (
-    "Still pending: people in Slack have not decided about this call of {} yet, and it has not run. Call it again with the same "
-    "arguments to go on waiting. Do not do it in another way."
+    "Still pending: people in Slack have not decided about this call of {} yet, and it has not run (request {}). Call it again "
+    "with the same arguments to go on waiting. Do not do it in another way."
 )
 WAITING = "People in Slack decide about {}."
 TOO_OLD = "it was approved, and for too long nobody called it"
@@ -125,8 +125,8 @@ class Gateway:
             if isinstance(decided.decision, RespondDecision):
                 return said(decided.decision.message, is_error=False)
             return await self._run(ctx, name, decided)
-        except StillPendingError:
-            return said(PENDING.format(name))
+        except StillPendingError as error:
+            return said(PENDING.format(name, error))
         except RejectedError as error:
             return said(str(error))
         except InterruptExpiredError:
@@ -191,7 +191,7 @@ class Gateway:
             while not (is_decided or deciding.done()):
                 waited = time.monotonic() - started
                 if waited >= hold or await is_dropped(ctx):
-                    raise StillPendingError
+                    raise StillPendingError(record_id)
                 await ctx.session.report_progress(waited, message=WAITING.format(record_id))
                 await asyncio.wait([deciding], timeout=min(SAY_EVERY, hold - waited))
             await deciding
@@ -199,7 +199,7 @@ class Gateway:
             deciding.cancel()
         self._left.discard(record_id)
         if await is_dropped(ctx):
-            raise StillPendingError
+            raise StillPendingError(record_id)
         return is_decided
 
     async def _check(self, call: ToolCall, resume: DecidedResume, *, has_waited: bool) -> None:

@@ -285,7 +285,8 @@ async def test_a_call_that_is_held_long_enough_is_answered(counter, store):
         await record(store, await question(store), {0: approve()})
         result = await client.call_tool("pay", ORDER)
 
-    assert "Still pending" in words(pending)
+    (asked,) = await ids(store)
+    assert f"it has not run (request {asked})" in words(pending)
     assert "Call it again with the same arguments" in words(pending)
     assert pending.is_error
     assert (words(result), counter.done) == ("pay: done", [PAID])
