@@ -42,11 +42,14 @@ class Upstream:
         Raises:
             MCPError: when it cannot be reached.
         """
+        return await asyncio.shield(self._connection())
+
+    def _connection(self) -> asyncio.Future[Client]:
         if self._client is None:
             self._client = asyncio.get_running_loop().create_future()
             # The SDK ends a connection in the task that opened it, and a failure ends that task.
             self._owner = asyncio.create_task(self._keep(self._client))
-        return await asyncio.shield(self._client)
+        return self._client
 
     async def _keep(self, client: asyncio.Future[Client]) -> None:
         """Keep a connection until this task is cancelled, or the connection fails."""
@@ -72,7 +75,7 @@ class Upstream:
         http = await stack.enter_async_context(httpx2.AsyncClient(headers=headers, timeout=_TIMES))
         return streamable_http_client(first, http_client=http)
 
-    def _forget(self, client: asyncio.Future[Client] | None) -> None:
+    def _forget(self, client: asyncio.Future[Client]) -> None:
         if self._client is client and self._owner:
             self._client = None
             self._owner.cancel()
@@ -101,7 +104,8 @@ class Upstream:
 
     async def _send(self, request: Any, kind: type[R], progress: ProgressFnT | None = None) -> R:
         """Send a request once. Where the connection ends meanwhile, nobody knows what became of it."""
-        session, client = (await self.client()).session, self._client
+        client = self._connection()
+        session = (await asyncio.shield(client)).session
         try:
             # Not `call_tool`, which would check the result in the client's place.
             return await session.send_request(request, kind, progress_callback=progress)
