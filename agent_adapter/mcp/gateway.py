@@ -203,10 +203,12 @@ class Gateway:
         return is_decided
 
     async def _check(self, call: ToolCall, resume: DecidedResume, *, has_waited: bool) -> None:
-        """Refuse an approval that cannot be sent as it is, is too old, or is about a tool that has changed."""
+        """Refuse an approval that was taken before, cannot be sent as it is, is too old, or is about a changed tool."""
         decision = resume.decisions[0]
         if decision.type not in RUNS:
             return
+        if resume.is_repeated:
+            raise await self.approvals.refuse_answer(resume, MAY_HAVE_RUN)
         edited = decision.edited_action.args if isinstance(decision, EditDecision) else {}
         if not is_approved(edited, as_floats(edited)):
             raise await self.approvals.refuse_answer(resume, TOO_EXACT)

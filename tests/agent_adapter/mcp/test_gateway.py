@@ -381,6 +381,19 @@ async def test_a_call_that_is_dropped_while_it_runs_is_not_repeated(counter, red
     assert counter.done == ["hang {}"]
 
 
+async def test_an_approval_that_another_process_has_taken_is_asked_again(counter, store):
+    """It died with it, and the call may have run."""
+    async with counter.open() as client:
+        taken = await counter.dropped(client, store)
+        await record(store, taken, {0: approve()})
+        await counter.approvals.claim(taken, "another", timedelta(milliseconds=1))
+        asked = await counter.dropped(client, store, 2)
+
+    said = (await counter.approvals.record(asked)).interrupt.context.again
+    assert "nobody knows what became of it" in said
+    assert counter.done == []
+
+
 async def test_questions_that_nobody_can_find_are_withdrawn_in_the_end(counter, redis_url, store):
     """Without a run id, the process is the run. With one, its questions stay."""
     async with counter.open(can_return=False) as client:
