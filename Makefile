@@ -71,9 +71,9 @@ versions: redis .venv/tools.ok .venv-server/server.ok     ## What another Python
 	$(MAKE) --no-print-directory .venv$$each/packages.ok && \
 	.venv$$each/bin/python $(PYTEST) $(or $(ARGS),$(SECOND)) || exit 1; done
 
-claude: redis .venv/dev.ok     ## Claude Code's real program, offline; installs claude-agent-sdk, which has 360 MB
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check claude-agent-sdk==0.2.187
-	@ASSENT_TESTS_CLAUDE=1 $(BIN)/python $(PYTEST) tests/agent_adapter/claude $(ARGS)
+claude: redis .venv/dev.ok     ## Claude Code's real program, offline, and FastMCP's client; installs claude-agent-sdk, which has 360 MB
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check claude-agent-sdk==0.2.187 fastmcp==4.2.3
+	@ASSENT_TESTS_CLAUDE=1 $(BIN)/python $(PYTEST) tests/agent_adapter/claude tests/agent_adapter/mcp $(ARGS)
 
 faults: redis .venv/dev.ok     ## Kills, races and generated input in their full counts: 20 minutes
 	@ASSENT_FAULTS=full $(BIN)/python $(PYTEST) -m "faults or hypothesis" tests/faults tests/agent_adapter tests/bot tests/playground tests/test_log_verifier.py $(ARGS)

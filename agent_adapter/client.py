@@ -410,7 +410,7 @@ class ApprovalClient:
                 )
             record = await self._records.load(found)
             if record.is_resumed and not record.unused:
-                raise ConsumedError(f"{found} was already answered and its run resumed")
+                raise ConsumedError(f"{found} was already answered and its run resumed", interrupt_id=found)
             if not (record.unused or record.ended_unanswered):
                 self._matching(record.interrupt, interrupt)
                 if waits:

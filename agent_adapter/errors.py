@@ -35,6 +35,11 @@ class ConflictError(AgentAdapterError):
 class ConsumedError(AgentAdapterError):
     """The decisions of this interrupt were already used: its run has been resumed once."""
 
+    def __init__(self, message: str | None = None, *, interrupt_id: str = "") -> None:
+        super().__init__(message)
+        self.interrupt_id = interrupt_id
+        """The record that was used, where one is meant."""
+
 
 class NotDecidedError(AgentAdapterError):
     """The interrupt is still open, so its run cannot be resumed."""

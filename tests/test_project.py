@@ -258,6 +258,7 @@ def test_what_is_missing_is_named_as_the_extras_name_it():
         ("agent_adapter.worker.langgraph", "langchain_core", "langgraph"),
         ("agent_adapter.worker.openai_agents", "agents", "openai-agents"),
         ("agent_adapter.integrations.pydantic_ai", "pydantic_ai", "pydantic-ai"),
+        ("agent_adapter.mcp.__main__", "mcp", "mcp"),
     ],
 )
 def test_a_program_without_its_framework_says_what_to_install(module, package, extra):

@@ -234,7 +234,8 @@ class Claim:
         if "resumed" not in req:
             return False
         if self.held is None or req.get("resumed_by") != self.owner:
-            raise ConsumedError(f"{self.names['id']} was already answered and its run resumed")
+            id = self.names["id"]
+            raise ConsumedError(f"{id} was already answered and its run resumed", interrupt_id=id)
         return True
 
     def _check_decided(self, req: Fields, card: Fields, at: int) -> None:

@@ -40,3 +40,17 @@ def require_claude() -> None:
     reason = "claude-agent-sdk is not installed, because it has 360 MB: `make claude`"
     possible = "ASSENT_TESTS_CLAUDE" in os.environ
     require("Claude Code", importlib.util.find_spec("claude_agent_sdk"), reason, possible=possible)
+
+
+def require_mcp() -> None:
+    """Skip where the MCP package of the gateway is not: SpoonAI's pins want an older one."""
+    found = importlib.util.find_spec("mcp_types")
+    require("The MCP gateway", found, "mcp 2 is not installed", possible=sys.version_info < (3, 12))
+
+
+def require_fastmcp() -> None:
+    """Skip where FastMCP is not: only its client is tested, so it is no part of the development environment."""
+    found = importlib.util.find_spec("fastmcp")
+    require(
+        "FastMCP", found, "it is not installed: `make claude`", possible="ASSENT_TESTS_CLAUDE" in os.environ
+    )

@@ -1,0 +1,1 @@
+"""A gateway before an MCP server: people decide about its tool calls before they run."""
