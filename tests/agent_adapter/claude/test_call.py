@@ -53,12 +53,15 @@ def test_only_a_written_list_of_tools_runs_without_a_question():
     assert [tool for tool in ("Read", "Bash", "mcp__files__read", "Tomorrow") if tool in READING] == ["Read"]
 
 
+@pytest.mark.cell("Claude Code", "Respond")
 def test_a_shell_command_says_where_it_runs_and_quotes_what_claude_says_about_it():
     """The folder is a part of what the command does. What Claude says about the command does not run."""
-    action = asked("Bash", **RM)
+    request = to_request(ToolCall.of(sent("Bash", **RM)))
+    (action,), (config,) = request.action_requests, request.review_configs
 
     assert action.args == {"command": "rm -rf build", "timeout": 5, "cwd": "/srv/app"}
     assert action.description == "Clean up"
+    assert config.allowed_decisions == ("approve", "edit", "reject")
 
 
 def test_a_card_begins_with_the_command():

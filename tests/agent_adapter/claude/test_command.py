@@ -13,7 +13,7 @@ from agent_adapter.claude.__main__ import main
 from agent_adapter.claude.settings import hook_command
 from agent_adapter.testing import ScriptedReviewer, approve, reject
 from tests.agent_adapter.claude.calls import sent
-from tests.support.deciding import is_waited_for, person
+from tests.support.deciding import admit, is_waited_for, person, record
 from tests.support.faults import eventually
 from tests.support.workers import ids
 
@@ -145,6 +145,26 @@ async def test_a_hook_that_is_ended_refuses_and_withdraws_its_question(hook, sto
     await eventually(lambda: withdrawn(store, id))
 
 
+@pytest.mark.cell("Claude Code", "Batch", "Partly decided", "Withdrawn")
+async def test_calls_of_one_turn_have_a_question_each(hook, store):
+    """One that is approved does not wait for the other, which is withdrawn then."""
+    one = asyncio.create_task(ended(await hook(), RM))
+    first = await asked(store)
+    other = asyncio.create_task(ended(await hook(), {**RM, "tool_use_id": "toolu_2"}))
+    await admit(store, first)
+    await record(store, first, {0: approve()})
+    assert b'"allow"' in (await one)[1]
+
+    async def both():
+        return len(found := await ids(store)) == 2 and found
+
+    (second,) = {*await eventually(both)} - {first}
+    await admit(store, second)
+    await store.settle(second, "withdrawn", reason="not needed")
+    assert b"withdrawn: not needed" in (await other)[1]
+
+
+@pytest.mark.cell("Claude Code", "Process ended")
 async def test_a_hook_that_starts_again_finds_its_question(hook, redis_url, store):
     """The first one was killed, and could do nothing."""
     process = await hook()

@@ -68,6 +68,7 @@ async def test_a_tool_that_reads_gets_no_decision(event):
     assert await said(event("Read", file_path="/etc/passwd")) == {}
 
 
+@pytest.mark.cell("Claude Code", "Nobody decides")
 async def test_silence_is_a_no():
     """Claude reads that nobody decided in time."""
     found = await said(sent("Bash", **RM), None)
@@ -76,6 +77,7 @@ async def test_silence_is_a_no():
     assert "nobody decided" in found["permissionDecisionReason"]
 
 
+@pytest.mark.cell("Claude Code", "Resumed twice")
 async def test_a_call_that_was_answered_is_not_answered_again():
     """As when a session is resumed at a call that ran."""
     approvals = deciding(approve())
@@ -96,6 +98,7 @@ async def test_the_same_command_again_is_a_new_question():
     assert found["permissionDecision"] == "deny"
 
 
+@pytest.mark.cell("Claude Code", "Changed")
 async def test_a_file_that_changed_while_people_decided_is_not_changed(tmp_path):
     """They approved the diff of another file."""
     path = tmp_path / "a.txt"

@@ -71,6 +71,7 @@ async def counter(redis_url):
 # --- What people decide ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.cell("MCP gateway", "Approve")
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 async def test_an_approved_call_runs_as_it_was_shown(counter, redis_url, mode):
     """For clients of both generations of the protocol. The card names the tool as Claude Code does."""
@@ -83,6 +84,7 @@ async def test_an_approved_call_runs_as_it_was_shown(counter, redis_url, mode):
     assert [(asked.name, asked.args) for asked in reviewer.asked] == [("mcp__shop__pay", ORDER)]
 
 
+@pytest.mark.cell("MCP gateway", "Edit", "Reject", "Respond")
 @pytest.mark.parametrize(
     ("answer", "text", "is_error", "done"),
     [
@@ -122,6 +124,7 @@ async def test_a_question_says_for_whom_it_is_and_what_may_be_decided(counter, s
     assert price.request.review_configs[0].allowed_decisions == ("approve", "edit", "reject")
 
 
+@pytest.mark.cell("MCP gateway", "Nobody decides", "Withdrawn")
 @pytest.mark.parametrize(
     ("status", "said"),
     [
@@ -264,6 +267,7 @@ async def test_an_open_call_tells_its_client_where_it_waits(counter, store):
         await call
 
 
+@pytest.mark.cell("MCP gateway", "Resumed twice")
 async def test_a_call_that_was_dropped_runs_when_it_comes_again(counter, store):
     """Approved meanwhile, it waits. It is used up by the first that comes, and the next is asked anew."""
     async with counter.open() as client:
@@ -336,6 +340,21 @@ async def test_one_approval_is_for_one_of_two_identical_calls(counter, store):
     assert counter.done == [PAID]
 
 
+@pytest.mark.cell("MCP gateway", "Batch", "Partly decided")
+async def test_calls_of_one_turn_have_a_card_each(counter, store):
+    """One that is approved does not wait for the other."""
+    async with counter.open() as client:
+        first = asyncio.create_task(client.call_tool("pay", ORDER))
+        asked = await question(store)
+        other = asyncio.create_task(client.call_tool("pay", {"order": 8}))
+        await question(store, 2)
+        await record(store, asked, {0: approve()})
+
+        assert words(await first) == "pay: done"
+        assert (counter.done, other.done()) == ([PAID], False)
+        other.cancel()
+
+
 @pytest.mark.parametrize("other", [{"principal": "U0MIRA"}, {"run": "run-2"}])
 async def test_an_approval_is_for_one_principal_and_one_run(counter, store, other):
     """The same call of somebody else, or in another run, is a question of its own."""
@@ -347,6 +366,7 @@ async def test_an_approval_is_for_one_principal_and_one_run(counter, store, othe
     assert counter.done == []
 
 
+@pytest.mark.cell("MCP gateway", "Changed")
 async def test_a_tool_that_changed_is_asked_about_again(counter, store):
     """An approval was for the tool as it was: before the call comes again, or while people decide."""
     async with counter.open() as client:
@@ -394,8 +414,9 @@ async def test_an_approval_that_another_process_has_taken_is_asked_again(counter
     assert counter.done == []
 
 
-async def test_questions_that_nobody_can_find_are_withdrawn_in_the_end(counter, redis_url, store):
-    """Without a run id, the process is the run. With one, its questions stay."""
+@pytest.mark.cell("MCP gateway", "Process ended")
+async def test_questions_that_nobody_can_find_are_withdrawn_in_the_end(counter, store):
+    """Without a run id, the process is the run. With one, another process finds them."""
     async with counter.open(can_return=False) as client:
         first = await counter.dropped(client, store)
     async with counter.open(run="run-2") as client:
@@ -403,3 +424,6 @@ async def test_questions_that_nobody_can_find_are_withdrawn_in_the_end(counter, 
 
     assert (await store.load(first)).withdraw_asked
     assert not (await store.load(second)).withdraw_asked
+    await record(store, second, {0: approve()})
+    async with counter.open(run="run-2") as client:
+        assert words(await client.call_tool("pay", ORDER)) == "pay: done"
