@@ -67,8 +67,7 @@ function waitingIn(messages: Messages, tools: Record<string, Tool>): Waiting[] {
   );
   const open = requests.filter(({ approvalId }) => !answered.has(approvalId));
   if (open.length && (open.length < requests.length || after.some(({ role }) => role !== "tool"))) {
-    const rule = "a turn that waits for approval is the last one, and all its calls are answered together";
-    throw new InvalidRequestError(`messages: ${rule}; nobody was asked`);
+    throw new InvalidRequestError("messages: a paused turn comes last, and is answered as a whole here; nobody was asked");
   }
   return open.map((request) => {
     const call = calls.get(request.toolCallId);
@@ -89,7 +88,7 @@ async function refusal({ tool, decision, record }: DecidedCall, { gate }: Waitin
   if (decision.type === "edit") {
     if (!gate) throw new DecisionNotAllowedError(`${tool} is not gated, so the AI SDK would run it without the edit`);
     const problem = await misfit(gate.inputSchema, decision.editedAction.args);
-    return problem && `A person changed this call of ${tool}. It was not executed, because the tool does not take that: ${problem}`;
+    return problem && `A person changed this call of ${tool}, and it was not executed: this does not fit the tool: ${problem}`;
   }
   if (record.decidedBy === "expired") return `This call of ${tool} was not executed. ${decision.message}`;
   const said = `A person rejected this call of ${tool}, and it was not executed.`;

@@ -50,7 +50,7 @@ export class Assent {
 
   /** @param bot Its address, and the key that `python -m bot keys create` printed. */
   constructor(bot: { url: string; key: string }) {
-    if (!bot.url || !bot.key) throw new InvalidRequestError("new Assent({ url, key }) needs the bot's address and a key");
+    if (!URL.canParse(bot.url) || !bot.key) throw new InvalidRequestError("new Assent({ url, key }): one is missing");
     this.#http = new Http(bot.url.replace(/\/+$/, ""), bot.key);
   }
 
@@ -156,17 +156,17 @@ export class Assent {
     const send = (verb: string, more: object = {}) => Promise.all(states.map(({ id }) => post(id, verb, more)));
     // A renewal that fails says nothing: `resumed` finds out who has the claim.
     const renewal = setInterval(() => void send("claim", { seconds: LEASE }).catch(() => undefined), (LEASE * 1000) / 3);
+    let result: T;
     try {
       await send("claim", { seconds: LEASE });
-      const result = await body(states);
-      await send("resumed");
-      return result;
+      result = await body(states);
     } catch (error) {
+      clearInterval(renewal);
       for (const { id } of states) await this.#try("POST", `/interrupts/${id}/claim`, { claim, seconds: 0 });
       throw error;
-    } finally {
-      clearInterval(renewal);
     }
+    await send("resumed").finally(() => clearInterval(renewal));
+    return result;
   }
 
   /** Send what may be lost. */

@@ -19,7 +19,7 @@ const notes = new WeakMap<object, string>();
 
 /**
  * Let these tools run only calls that `answer` in this process had approved: each once, with the arguments that were decided.
- * Every other call throws `NotApprovedError`, also where `toolApproval` lacks the tool, or the messages have a forged approval.
+ * Every other call throws `NotApprovedError`, also where `toolApproval` lacks the tool, or the messages forge an approval.
  */
 export function gated<Tools extends Record<string, Tool>>(tools: Tools): Tools {
   return Object.fromEntries(Object.entries(tools).map(([name, tool]) => [name, gate(name, tool)])) as Tools;
@@ -69,7 +69,8 @@ function gate(name: string, tool: Tool): Tool {
     },
     async toModelOutput(given: { input: object; output: unknown }): Promise<unknown> {
       const { output } = given;
-      const plain = typeof output === "string" ? { type: "text", value: output } : { type: "json", value: output ?? null };
+      const isText = typeof output === "string";
+      const plain = { type: isText ? "text" : "json", value: isText ? output : JSON.parse(textOf(output) || "null") };
       const said = tool.toModelOutput ? await tool.toModelOutput(given) : plain;
       const note = notes.get(given.input);
       if (note === undefined) return said;

@@ -29,8 +29,9 @@ export class Http {
 
   /** Send a request until the bot has answered. What it refuses throws its error. */
   async send(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<State> {
+    const sent = body === undefined ? null : JSON.stringify(body);
     for (let tries = 0; ; tries++) {
-      const { status, text, after } = await this.#try(method, path, body, signal);
+      const { status, text, after } = await this.#try(method, path, sent, signal);
       if (status >= 200 && status < 300) {
         this.#hasWarned = false;
         return toState(readExactly(text));
@@ -44,14 +45,13 @@ export class Http {
     }
   }
 
-  async #try(method: string, path: string, body: unknown, signal?: AbortSignal) {
-    const ends = AbortSignal.timeout(TIMEOUT);
+  async #try(method: string, path: string, body: string | null, signal?: AbortSignal) {
     try {
       const answer = await fetch(`${this.url}/v1${path}`, {
         method,
         headers: { Authorization: `Bearer ${this.key}` },
-        body: body === undefined ? null : JSON.stringify(body),
-        signal: signal ? AbortSignal.any([signal, ends]) : ends,
+        body,
+        signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT), ...(signal ? [signal] : [])]),
         redirect: "manual",
       });
       const after = Number(answer.headers.get("Retry-After"));
@@ -64,10 +64,11 @@ export class Http {
 }
 
 function problem(text: string): { code: string; message: string } {
+  const unknown = { code: "", message: `no answer of a bot: ${text.slice(0, 200)}` };
   try {
-    return (JSON.parse(text) as { error: { code: string; message: string } }).error;
+    return (JSON.parse(text) as { error?: typeof unknown }).error ?? unknown;
   } catch {
-    return { code: "", message: text.slice(0, 200) }; // of something that is no bot
+    return unknown;
   }
 }
 

@@ -17,17 +17,18 @@ function scripted(...calls) {
   const parts = calls.map(([toolName, input], index) => {
     return { type: "tool-call", toolCallId: `call_${index}`, toolName, input: JSON.stringify(input) };
   });
-  const turn = (told) => {
+  const reply = (told) => {
     const isDone = told.at(-1).role === "tool";
     const content = isDone ? [{ type: "text", text: "Done." }] : parts;
     return { content, finishReason: { unified: isDone ? "stop" : "tool-calls", raw: "" }, usage, warnings: [] };
   };
   return new MockLanguageModelV4({
-    doGenerate: async ({ prompt }) => turn(prompt),
+    doGenerate: async ({ prompt }) => reply(prompt),
     doStream: async ({ prompt }) => {
-      const { content, finishReason } = turn(prompt);
+      const { content, finishReason } = reply(prompt);
+      const stages = ["text-start", "text-delta", "text-end"];
       const said = content.flatMap((part) =>
-        part.type === "text" ? ["text-start", "text-delta", "text-end"].map((type) => ({ type, id: "1", delta: part.text })) : [part],
+        part.type === "text" ? stages.map((type) => ({ type, id: "1", delta: part.text })) : [part],
       );
       const all = [{ type: "stream-start", warnings: [] }, ...said, { type: "finish", finishReason, usage }];
       return { stream: convertArrayToReadableStream(all) };
@@ -197,7 +198,8 @@ test("an edit that the tool does not take is not executed, and the model is told
   const inputSchema = z.object({ name: z.string().refine((name) => name.startsWith("a"), "must start with a") });
   const ran = [];
   const tools = gated({ rename: tool({ inputSchema, execute: async (input) => ran.push(input) }) });
-  const { messages, given, go } = office("fit", [], { tools, toolApproval: { rename: "user-approval" }, model: scripted(["rename", { name: "abc" }]) });
+  const settings = { toolApproval: { rename: "user-approval" }, model: scripted(["rename", { name: "abc" }]) };
+  const { messages, go } = office("fit", [], { ...settings, tools });
   await go();
   const deciding = answer(approvals, messages, { run: "fit", tools });
   await dana("rename", "edit:0", { name: "xyz" });
@@ -205,7 +207,7 @@ test("an edit that the tool does not take is not executed, and the model is told
   await go();
 
   assert.deepEqual(ran, []);
-  assert.match(JSON.stringify(messages), /because the tool does not take that: must start with a/);
+  assert.match(JSON.stringify(messages), /it was not executed: this does not fit the tool: must start with a/);
 });
 
 test("an edit runs where approvals are signed with a secret, too, and a failure is on the card", async () => {
@@ -249,7 +251,8 @@ test("a turn that other messages follow, or that was answered in part, is asked 
   await go();
   const ask = (...after) => answer(approvals, [...messages, ...after], { run: "part", tools });
   await assert.rejects(ask({ role: "user", content: "And?" }), InvalidRequestError);
-  const [request] = messages.findLast(({ role }) => role === "assistant").content.filter(({ type }) => type === "tool-approval-request");
+  const turn = messages.findLast(({ role }) => role === "assistant");
+  const request = turn.content.find(({ type }) => type === "tool-approval-request");
   const response = { type: "tool-approval-response", approvalId: request.approvalId, approved: true };
   await assert.rejects(ask({ role: "tool", content: [response] }), InvalidRequestError);
 });

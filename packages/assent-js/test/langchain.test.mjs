@@ -11,8 +11,9 @@ import { approvals, dana } from "./people.mjs";
 
 function office(name) {
   const ran = [];
+  const schema = z.object({ to: z.string() });
   const made = (what) =>
-    tool(({ to }) => `${ran.push(`${what} ${to}`)}`, { name: `${name}_${what}`, description: what, schema: z.object({ to: z.string() }) });
+    tool(({ to }) => `${ran.push(`${what} ${to}`)}`, { name: `${name}_${what}`, description: what, schema });
   const calls = ["mail", "call"].map((what) => ({ name: `${name}_${what}`, args: { to: "dana" }, id: what }));
   const interruptOn = { [`${name}_mail`]: true, [`${name}_call`]: true };
   const agent = createAgent({
@@ -43,7 +44,7 @@ test("one rejection keeps the other calls of the batch from running, and the car
   const { ran, resume, start } = office("reject");
   const { __interrupt__: pauses } = await start();
   const running = reviewing(approvals, pauses, { run: "reject" }, resume);
-  assert.match(await dana("reject_mail", "approve:0"), /one rejection|reject/i);
+  assert.match(await dana("reject_mail", "approve:0"), /runs no other call of this batch either/);
   await dana("reject_mail", "reject:1", { reason: "Not now." });
   await running;
 
