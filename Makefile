@@ -111,7 +111,7 @@ lock: .venv/tools.ok     ## Resolve the locked versions anew
 	$(COMPILE) --python-version 3.11 --group pictures --constraint requirements/dev.txt -o requirements/pictures.txt
 
 clean:     ## Remove what was set up
-	rm -rf .venv .venv312 .venvlowest .venvnewest .venv-server .venv-docs .data .site .cache dist examples/node/node_modules examples/node/dist tests/node/node_modules
+	rm -rf .venv .venv312 .venvlowest .venvnewest .venv-server .venv-docs .data .site .cache dist examples/node/node_modules examples/node/dist packages/assent-js/node_modules packages/assent-js/dist tests/node/node_modules
 
 # A stamp names the lock file that the environment was made from.
 .venv/%.ok: requirements/%.txt

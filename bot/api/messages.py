@@ -97,8 +97,8 @@ class Claiming(Body):
 
     claim: Claim
     """A name of the caller's own choice for this attempt. The same name renews."""
-    seconds: float = Field(60, ge=1, le=3600, strict=True)
-    """How long it holds unless renewed."""
+    seconds: float = Field(60, ge=0, le=3600, strict=True)
+    """How long it holds unless renewed. 0 gives it back."""
 
 
 class Resumed(Body):

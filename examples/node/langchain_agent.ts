@@ -2,9 +2,10 @@
 
 import { randomUUID } from "node:crypto";
 import { Command, MemorySaver } from "@langchain/langgraph";
+import { Assent } from "assent";
+import { reviewing } from "assent/langchain";
 import { createAgent, FakeToolCallingModel, humanInTheLoopMiddleware, tool } from "langchain";
 import { z } from "zod";
-import { resumed, review } from "./assent.js";
 
 const sendEmail = tool(({ to, subject }) => told(`sent ${subject} to ${to}`), {
   name: "send_email",
@@ -44,15 +45,16 @@ const agent = createAgent({
   checkpointer: new MemorySaver(),
 });
 
+const { ASSENT_URL = "http://localhost:3000", ASSENT_KEY = "" } = process.env;
+const approvals = new Assent({ url: ASSENT_URL, key: ASSENT_KEY });
 const run = process.env.THREAD ?? randomUUID();
 const config = { configurable: { thread_id: run } };
 let result = await agent.invoke({ messages: [{ role: "user", content: "Settle invoice 17, and tidy up." }] }, config);
 while (result.__interrupt__?.length) {
   console.log("asking in Slack …");
-  // One rejection makes LangChain JS drop the other calls of its batch; this dialect has the card say so.
-  const { resume, states } = await review(result.__interrupt__, { run, dialect: "langchain_js" });
-  result = await agent.invoke(new Command({ resume }), config);
-  await resumed(states);
+  result = await reviewing(approvals, result.__interrupt__, { run }, (resume) =>
+    agent.invoke(new Command({ resume }), config),
+  );
 }
 for (const message of result.messages.filter((m) => m.type === "tool")) {
   console.log(`${message.name}: ${message.text}`);

@@ -1,43 +1,15 @@
-/** XpertAI: its `on_interrupt` event in, the chat request that resumes the conversation out. */
+/** XpertAI: has the pauses of an `on_interrupt` event decided, and prints the request that resumes the conversation. */
 
 import { readFile } from "node:fs/promises";
-import { resumed, review } from "./assent.js";
-
-/** What `humanInTheLoopMiddleware` of XpertAI pauses with. */
-export interface Pause {
-  actionRequests: { name: string; args: Record<string, unknown>; description?: string }[];
-  reviewConfigs: { actionName: string; allowedDecisions: string[]; argsSchema?: object }[];
-}
-
-export interface InterruptEvent {
-  event: "on_interrupt";
-  data: { tasks: { id: string; name: string; interrupts: { id: string; value: Pause }[] }[] };
-}
-
-export interface ResumeRequest {
-  action: "resume";
-  conversationId: string;
-  target: { aiMessageId?: string; executionId?: string };
-  decision: { type: "confirm"; payload: unknown };
-}
-
-/** Have every pause of the event decided, and hand the request that resumes to `deliver`. */
-export async function onInterrupt(
-  event: InterruptEvent,
-  conversation: { conversationId: string; target: ResumeRequest["target"] },
-  deliver: (request: ResumeRequest) => Promise<void>,
-): Promise<void> {
-  const pauses = event.data.tasks.flatMap((task) => task.interrupts);
-  const { resume, states } = await review(pauses, { run: conversation.conversationId, dialect: "camel_case" });
-  // "confirm" says that people decided, also where they rejected: XpertAI reads the rest in the payload.
-  await deliver({ action: "resume", ...conversation, decision: { type: "confirm", payload: resume } });
-  await resumed(states);
-}
+import { Assent } from "assent";
+import { type InterruptEvent, onInterrupt } from "assent/xpert";
 
 const [, , file, conversationId = "conversation-1", aiMessageId = "message-1"] = process.argv;
 if (!file) throw new Error("usage: npm run xpert -- event.json [conversation id] [message id]");
+const { ASSENT_URL = "http://localhost:3000", ASSENT_KEY = "" } = process.env;
+const approvals = new Assent({ url: ASSENT_URL, key: ASSENT_KEY });
 const event = JSON.parse(await readFile(file, "utf8")) as InterruptEvent;
-await onInterrupt(event, { conversationId, target: { aiMessageId } }, async (request) => {
+await onInterrupt(approvals, event, { conversationId, target: { aiMessageId } }, async (request) => {
   // Here: POST the request to the chat endpoint of your XpertAI server.
   console.log(JSON.stringify(request));
 });

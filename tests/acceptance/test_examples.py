@@ -132,6 +132,19 @@ async def test_calls_of_langchain_js_run_as_they_were_decided(bot, redis_url, da
     assert sorted(printed) == sorted(["asking in Slack …", *ran, *told])
 
 
+@pytest.mark.usefixtures("node_examples")
+async def test_calls_of_the_ai_sdk_run_as_they_were_decided(bot, redis_url, dana):
+    """One of two is edited, and the other one approved."""
+    key = await a_key(redis_url)
+    async with node_example("ai_sdk_agent", port=bot.http.port, key=key) as agent:
+        card = await dana.card("if nobody", within=60)
+        await dana.press_one(card, "approve:1")
+        await dana.fill(await dana.opened(await dana.showing("edit:0"), "edit:0"), amount="89.5")
+        printed = (await agent.communicate())[0].decode().splitlines()
+
+    assert printed == ["asking in Slack …", "paid 89.5 for invoice 17", "deleted old.txt", "That is settled."]
+
+
 @pytest.mark.usefixtures("bot")
 async def test_the_program_of_the_page_about_xpertai_runs(dana, redis_url):
     sent = []

@@ -1,4 +1,4 @@
-"""The examples for Node: their packages as the lock file names them, built, and run as another process."""
+"""The npm package and the examples for Node: their packages as the lock files name them, built, and run as another process."""
 
 import asyncio
 import fcntl
@@ -14,14 +14,38 @@ from pathlib import Path
 from tests.support.lanes import require
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "node"
+PACKAGE = Path(__file__).parents[2] / "packages" / "assent-js"
 SCRIPTS = Path(__file__).parents[1] / "node"
 
 
 def build_examples() -> None:
     """Check and build the TypeScript; skip where there is no Node or no registry."""
     install(EXAMPLES)
-    built = _run(EXAMPLES, "npm", "run", "build")
-    assert built.returncode == 0, built.stdout
+    with _alone(PACKAGE):
+        npm(EXAMPLES, "run", "build")
+
+
+def build_package() -> None:
+    """Check and build the npm package; skip where there is no Node or no registry."""
+    install(PACKAGE)
+    with _alone(PACKAGE):
+        npm(PACKAGE, "run", "build")
+
+
+def npm(folder: Path, *arguments: str) -> str:
+    """Run npm, and give what it prints."""
+    return _output(folder, "npm", *arguments)
+
+
+def node(folder: Path, *arguments: str) -> str:
+    """Run Node, and give what it prints."""
+    return _output(folder, "node", *arguments)
+
+
+def _output(folder: Path, *command: str) -> str:
+    done = _run(folder, *command)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
 
 
 def install(folder: Path) -> None:
@@ -79,3 +103,23 @@ async def example(
         if process.returncode is None:
             process.kill()
         await process.communicate()
+
+
+async def run_tests(name: str, **environment: str) -> tuple[int, str]:
+    """Run one file of the package's own tests. Give the exit code, and what was printed."""
+    process = await asyncio.create_subprocess_exec(
+        "node",
+        "--test",
+        "--test-force-exit",
+        f"test/{name}",
+        cwd=PACKAGE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        env={"PATH": os.environ["PATH"], **environment},
+    )
+    try:
+        printed, _ = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+    return process.returncode or 0, printed.decode()

@@ -1,0 +1,91 @@
+/** Requests to the bot's HTTP API. Each may be repeated, so each is repeated until the bot answers. */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Decision, DecisionRecord } from "./calls.js";
+import { errorOf } from "./errors.js";
+import { readExactly } from "./json.js";
+
+/** Longer than a long poll, so that a connection that died is noticed. */
+const TIMEOUT = 75_000;
+const LONGEST_PAUSE = 15;
+
+/** A question as it is now. */
+export interface State {
+  id: string;
+  status: "pending" | "decided" | "expired" | "withdrawn" | "refused";
+  /** The answer in the dialect of the pause; `null` where nothing may be resumed. */
+  resume: unknown;
+  /** By call; `null` where nobody has decided. */
+  decisions: (Decision | null)[];
+  records: (DecisionRecord | null)[];
+  reason: string | null;
+  code: string | null;
+}
+
+export class Http {
+  #hasWarned = false;
+
+  constructor(private readonly url: string, private readonly key: string) {}
+
+  /** Send a request until the bot has answered. What it refuses throws its error. */
+  async send(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<State> {
+    const sent = body === undefined ? null : JSON.stringify(body);
+    for (let tries = 0; ; tries++) {
+      const { status, text, after } = await this.#try(method, path, sent, signal);
+      if (status >= 200 && status < 300) {
+        this.#hasWarned = false;
+        return toState(readExactly(text));
+      }
+      const { code, message } = problem(text);
+      if (status && status < 500 && status !== 429) throw errorOf(code, message);
+      if (!this.#hasWarned) console.warn(`assent: ${this.url} gives no answer (${status} ${message}), and is asked again`);
+      this.#hasWarned = true;
+      const pause = after || Math.min(2 ** tries, LONGEST_PAUSE);
+      await sleep(1000 * pause, undefined, { signal }).catch(() => signal?.throwIfAborted());
+    }
+  }
+
+  async #try(method: string, path: string, body: string | null, signal?: AbortSignal) {
+    try {
+      const answer = await fetch(`${this.url}/v1${path}`, {
+        method,
+        headers: { Authorization: `Bearer ${this.key}` },
+        body,
+        signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT), ...(signal ? [signal] : [])]),
+        redirect: "manual",
+      });
+      const after = Number(answer.headers.get("Retry-After"));
+      return { status: answer.status, text: await answer.text(), after };
+    } catch (error) {
+      signal?.throwIfAborted();
+      return { status: 0, text: String((error as Error).cause ?? error), after: 0 };
+    }
+  }
+}
+
+function problem(text: string): { code: string; message: string } {
+  const unknown = { code: "", message: `no answer of a bot: ${text.slice(0, 200)}` };
+  try {
+    return (JSON.parse(text) as { error?: typeof unknown }).error ?? unknown;
+  } catch {
+    return unknown;
+  }
+}
+
+/** Name fields as JavaScript does. Arguments, and the answer for a framework, stay as they are. */
+function toState(read: any): State {
+  return { ...read, decisions: read.decisions.map(camel), records: read.records.map(camel) };
+}
+
+function camel(fields: object | null): object | null {
+  return fields && renamed(fields, (name) => name.replace(/_./g, (found) => found.charAt(1).toUpperCase()));
+}
+
+/** Name fields as the API does. */
+export function snake(fields: object): object {
+  return renamed(fields, (name) => name.replace(/[A-Z]/g, (found) => `_${found.toLowerCase()}`));
+}
+
+function renamed(fields: object, rename: (name: string) => string): object {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [rename(name), value]));
+}

@@ -1,0 +1,147 @@
+/** Ask about calls of a program of one's own. */
+
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import test from "node:test";
+import * as assent from "assent";
+import { approvals, bot, dana, other } from "./people.mjs";
+
+test("an approved call has its arguments, and the card what the agent says", async () => {
+  const asking = approvals.ask("delete_file", { path: "report.txt" }, { why: "It is sent by now.", requestedBy: "U0NOOR" });
+  assert.match(await dana("delete_file", "approve:0"), /It is sent by now\./);
+
+  const call = await asking;
+
+  assert.deepEqual(call.args, { path: "report.txt" });
+  assert.equal(call.decision.type, "approve");
+  assert.equal(call.record.decidedBy, "U0DANA");
+  await dana("the agent has resumed");
+});
+
+test("an edited call has what the person wrote", async () => {
+  const schema = { type: "object", properties: { cents: { type: "integer" }, to: { type: "string" } } };
+  const asking = approvals.ask("pay", { cents: 500, to: "Dana" }, { schema });
+  await dana("pay", "edit:0", { cents: "400" });
+
+  assert.deepEqual((await asking).args, { cents: 400, to: "Dana" });
+});
+
+test("a rejected call throws where its arguments are read, with the reason", async () => {
+  const asking = approvals.ask("drop_table", { name: "users" });
+  await dana("drop_table", "reject:0", { reason: "It is in use." });
+  const call = await asking;
+
+  assert.throws(() => call.args, (error) => {
+    assert.ok(error instanceof assent.RejectedError && error instanceof assent.NotApprovedError);
+    assert.equal(error.message, "drop_table was rejected and did not run: It is in use.");
+    assert.deepEqual([error.name, error.tool], ["RejectedError", "drop_table"]);
+    assert.deepEqual([error.reason, error.decidedBy], ["It is in use.", "U0DANA"]);
+    return true;
+  });
+});
+
+test("an answer in place of the tool is no approval", async () => {
+  const asking = approvals.ask("look_up", { word: "Assent" }, { allowed: "approve respond" });
+  await dana("look_up", "respond:0", { your_answer: "It means yes." });
+  const call = await asking;
+
+  assert.throws(() => call.args, { name: "NotApprovedError", reason: "It means yes." });
+});
+
+test("several calls are on one card, each with its decision", async () => {
+  const asking = approvals.askAll([
+    { name: "restart", args: { host: "a1" } },
+    { name: "shut_down", args: { host: "b2" } },
+  ]);
+  await dana("shut_down", "reject:1", {});
+  await dana("shut_down", "approve:0");
+  const [restart, shutDown] = await asking;
+
+  assert.deepEqual(restart.args, { host: "a1" });
+  assert.throws(() => shutDown.args, assent.RejectedError);
+});
+
+test("what runs is what was asked, whatever happens to the arguments of the caller or of an earlier reading", async () => {
+  const args = { to: { name: "dana", copies: ["erik"] }, sent: undefined };
+  const asking = approvals.ask("send_copy", args);
+  args.to.copies.push("mallory");
+  assert.doesNotMatch(await dana("send_copy", "approve:0"), /mallory/);
+  const call = await asking;
+  call.args.to.name = "mallory";
+
+  assert.deepEqual(call.args, { to: { name: "dana", copies: ["erik"] } });
+});
+
+test("in one run, the same call is one question, and its answer is used once", async () => {
+  const ask = () => other().ask("renew", { domain: "example.com" }, { run: "job-1" });
+  const asking = Promise.allSettled([ask(), ask()]);
+  await dana("renew", "approve:0");
+
+  const ended = await asking;
+
+  const [ran, refused] = ended[0].status === "fulfilled" ? ended : ended.toReversed();
+  assert.deepEqual(ran.value.args, { domain: "example.com" });
+  assert.ok(["ClaimedError", "ConsumedError"].includes(refused.reason.name));
+  await assert.rejects(ask(), assent.ConsumedError);
+});
+
+test("what ends without an answer throws an error of its name", async () => {
+  await assert.rejects(approvals.ask("wait", {}, { expiresIn: 1 }), assent.InterruptExpiredError);
+  const refused = approvals.ask("wait", {}, { channel: "C0NOWHERE" });
+  await assert.rejects(refused, { name: "InterruptRefusedError", code: "channel_not_found" });
+});
+
+test("a call that nobody waits for any more is withdrawn, unless its run can find it again", async () => {
+  const stop = new AbortController();
+  const asking = approvals.ask("clean_up", { days: 30 }, { signal: stop.signal });
+  await dana("clean_up");
+  stop.abort(new Error("enough"));
+
+  await assert.rejects(asking, { message: "enough" });
+  await dana("The call that asked was cancelled.");
+
+  const later = new AbortController();
+  const first = approvals.ask("clean_up_later", {}, { run: "job-2", signal: later.signal });
+  await dana("clean_up_later");
+  later.abort();
+  await assert.rejects(first, { name: "AbortError" });
+  const again = approvals.ask("clean_up_later", {}, { run: "job-2" });
+  await dana("clean_up_later", "approve:0");
+  assert.deepEqual((await again).args, {});
+});
+
+test("a bot that is away, busy or restarting is asked again, and the call is asked once", async (t) => {
+  t.mock.method(console, "warn", () => {});
+  const faults = [
+    (_, answer) => answer.destroy(),
+    (_, answer) => answer.writeHead(502).end("<html>"),
+    (_, answer) => answer.writeHead(429, { "Retry-After": "0.01" }).end(),
+  ];
+  const seen = [];
+  const proxy = createServer(async (request, answer) => {
+    seen.push(`${request.method} ${request.url.split(/[?/]/).filter((part) => /^[a-z]+$/.test(part)).at(-1)}`);
+    if (seen.length % 2 && faults.length) return faults.shift()(request, answer);
+    const sent = { method: request.method, headers: { authorization: request.headers.authorization } };
+    const body = request.method === "POST" ? { body: await new Response(request).text() } : {};
+    const said = await fetch(`${bot}${request.url}`, { ...sent, ...body });
+    answer.writeHead(said.status).end(await said.text());
+  }).listen(0);
+  t.after(() => proxy.close());
+
+  const asking = other({ url: `http://127.0.0.1:${proxy.address().port}/` }).ask("reboot", { host: "c3" });
+  await dana("reboot", "approve:0");
+
+  assert.deepEqual((await asking).args, { host: "c3" });
+  assert.equal(console.warn.mock.callCount(), 3 - faults.length);
+});
+
+test("what can never work throws at once, with the place and the cure", async () => {
+  await assert.rejects(other({ key: "ass_wrong" }).ask("pay", {}), /no valid key/);
+  await assert.rejects(approvals.ask("pay", {}, { chanel: "C0" }), { name: "InvalidRequestError", message: /'?chanel'?/ });
+  await assert.rejects(approvals.ask("pay", {}, { allowed: "aprove" }), assent.InvalidRequestError);
+  await assert.rejects(approvals.askAll([]), assent.InvalidRequestError);
+  await assert.rejects(approvals.ask("pay", "5"), { name: "InvalidRequestError", message: /calls\[0\]\.args \(pay\)/ });
+  for (const missing of [{ key: undefined }, { url: "localhost" }]) {
+    assert.throws(() => other(missing), assent.InvalidRequestError);
+  }
+});

@@ -1,0 +1,70 @@
+/** LangChain JS with its own scripted model. */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { Command, MemorySaver } from "@langchain/langgraph";
+import { ConsumedError } from "assent";
+import { reviewing } from "assent/langchain";
+import { createAgent, FakeToolCallingModel, humanInTheLoopMiddleware, tool } from "langchain";
+import { z } from "zod";
+import { approvals, dana } from "./people.mjs";
+
+function office(name) {
+  const ran = [];
+  const schema = z.object({ to: z.string() });
+  const made = (what) =>
+    tool(({ to }) => `${ran.push(`${what} ${to}`)}`, { name: `${name}_${what}`, description: what, schema });
+  const calls = ["mail", "call"].map((what) => ({ name: `${name}_${what}`, args: { to: "dana" }, id: what }));
+  const interruptOn = { [`${name}_mail`]: true, [`${name}_call`]: true };
+  const agent = createAgent({
+    model: new FakeToolCallingModel({ toolCalls: [calls, []] }),
+    tools: [made("mail"), made("call")],
+    middleware: [humanInTheLoopMiddleware({ interruptOn })],
+    checkpointer: new MemorySaver(),
+  });
+  const config = { configurable: { thread_id: name } };
+  const resume = (answer) => agent.invoke(new Command({ resume: answer }), config);
+  return { ran, agent, config, resume, start: () => agent.invoke({ messages: "Go." }, config) };
+}
+
+test("a batch is asked on one card and runs as it was decided; then the cards say that it went on", async () => {
+  const { ran, resume, start } = office("batch");
+  const { __interrupt__: pauses } = await start();
+  const running = reviewing(approvals, pauses, { run: "batch" }, resume);
+  await dana("batch_mail", "edit:0", { to: "erik" });
+  await dana("batch_mail", "approve:1");
+  const result = await running;
+
+  assert.deepEqual(ran, ["mail erik", "call dana"]);
+  assert.equal(result.__interrupt__, undefined);
+  await dana("the agent has resumed");
+});
+
+test("one rejection keeps the other calls of the batch from running, and the card says so before", async () => {
+  const { ran, resume, start } = office("reject");
+  const { __interrupt__: pauses } = await start();
+  const running = reviewing(approvals, pauses, { run: "reject" }, resume);
+  assert.match(await dana("reject_mail", "approve:0"), /runs no other call of this batch either/);
+  await dana("reject_mail", "reject:1", { reason: "Not now." });
+  await running;
+
+  assert.deepEqual(ran, []);
+});
+
+test("a run that failed or was started again finds its question, and is resumed once", async () => {
+  const { ran, agent, config, resume, start } = office("again");
+  const { __interrupt__: pauses } = await start();
+  const failing = () => {
+    throw new Error("out of memory");
+  };
+  const failed = assert.rejects(reviewing(approvals, pauses, { run: "again" }, failing), /out of memory/);
+  await dana("again_mail", "approve:0");
+  await dana("again_mail", "approve:1");
+  await failed;
+
+  const state = await agent.graph.getState(config);
+  const stored = state.tasks.flatMap((task) => task.interrupts);
+  await reviewing(approvals, stored, { run: "again" }, resume);
+  assert.deepEqual(ran, ["mail dana", "call dana"]);
+  await assert.rejects(reviewing(approvals, pauses, { run: "again" }, resume), ConsumedError);
+});
