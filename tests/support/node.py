@@ -1,16 +1,17 @@
 """The npm package and the examples for Node: their packages as the lock files name them, built, and run as another process."""
 
-import asyncio
 import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from asyncio.subprocess import Process
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
 
+from tests.support.commands import program
 from tests.support.lanes import require
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "node"
@@ -83,43 +84,16 @@ def _run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@asynccontextmanager
-async def example(
-    name: str, *arguments: str, port: int, key: str
-) -> AsyncIterator[asyncio.subprocess.Process]:
+def example(name: str, *arguments: str, port: int, key: str) -> AbstractAsyncContextManager[Process]:
     """Run a built example beside a bot."""
-    process = await asyncio.create_subprocess_exec(
-        "node",
-        str(EXAMPLES / "dist" / f"{name}.js"),
-        *arguments,
-        cwd=EXAMPLES,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        env={"PATH": os.environ["PATH"], "ASSENT_URL": f"http://127.0.0.1:{port}", "ASSENT_KEY": key},
-    )
-    try:
-        yield process
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.communicate()
+    bot = {"ASSENT_URL": f"http://127.0.0.1:{port}", "ASSENT_KEY": key}
+    command = ("node", str(EXAMPLES / "dist" / f"{name}.js"), *arguments)
+    return program(*command, cwd=EXAMPLES, env={"PATH": os.environ["PATH"], **bot})
 
 
 async def run_tests(name: str, **environment: str) -> tuple[int, str]:
     """Run one file of the package's own tests. Give the exit code, and what was printed."""
-    process = await asyncio.create_subprocess_exec(
-        "node",
-        "--test",
-        "--test-force-exit",
-        f"test/{name}",
-        cwd=PACKAGE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        env={"PATH": os.environ["PATH"], **environment},
-    )
-    try:
+    command = ("node", "--test", "--test-force-exit", f"test/{name}")
+    async with program(*command, cwd=PACKAGE, env={"PATH": os.environ["PATH"], **environment}) as process:
         printed, _ = await process.communicate()
-    finally:
-        if process.returncode is None:
-            process.kill()
     return process.returncode or 0, printed.decode()
