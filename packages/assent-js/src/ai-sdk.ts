@@ -42,11 +42,13 @@ export async function answer(
   // With sorted keys, the question is found again in messages that were in a database.
   const calls = copied(waiting.map(toCall), true);
   for (const [index, { gate }] of waiting.entries()) calls[index]!.schema = await schemaOf(gate?.inputSchema);
+  const names = (turn: Waiting[]) => turn.map(({ request, call }) => `${request.approvalId} ${call.toolName}`).join("\n");
+  const before = names(waiting);
   const id = await digestOf(waiting.map(({ request }) => request.approvalId).join("\n"));
   // To the AI SDK, an answer in place of the tool is a denial.
   const decided = await approvals.askAs(id, calls, { onExpiry: "reject", ...asking }, ["answer_as_rejection"]);
   const now = waitingIn(messages, tools);
-  if (now.length !== calls.length || !now.every(({ call }, index) => isSame(call.input, calls[index]!.args))) {
+  if (names(now) !== before || !now.every(({ call }, index) => isSame(call.input, calls[index]!.args))) {
     throw new ConflictError("messages: the calls changed while people decided, so none was approved");
   }
   const reasons = await Promise.all(decided.map((call, index) => refusal(call, waiting[index]!)));

@@ -31,9 +31,8 @@ export async function onInterrupt(
   asking: Omit<Asking, "run"> = {},
 ): Promise<void> {
   const pauses = event.data.tasks.flatMap((task) => task.interrupts);
-  const options = { ...asking, run: conversation.conversationId, dialect: "camel_case" };
   // "confirm" says that people decided, also where they rejected: XpertAI reads the rest in the payload.
-  await reviewing(approvals, pauses, options, (payload) =>
+  await reviewing(approvals, pauses, { ...asking, run: conversation.conversationId, dialect: "camel_case" }, (payload) =>
     deliver({ action: "resume", ...conversation, decision: { type: "confirm", payload } }),
   );
 }

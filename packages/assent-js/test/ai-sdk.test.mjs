@@ -171,15 +171,21 @@ test("changed arguments in a stored history are caught: before they are answered
   assert.match(told(), /its arguments are not those that people were asked about/);
 });
 
-test("arguments that change while people decide are not approved", async () => {
-  const { messages, go, decided } = office("while", [["pay", { to: "Dana", cents: 500 }]]);
-  await go();
-  const refused = assert.rejects(decided(), { name: "ConflictError", message: /changed while people decided/ });
-  await dana("while_pay");
-  messages.at(-1).content.find(({ type }) => type === "tool-call").input.cents = 900;
-  await dana("while_pay", "approve:0");
+test("a call that changes while people decide is not approved", async () => {
+  const changes = {
+    args: (call) => (call.input.cents = 900),
+    tool: (call) => (call.toolName = "tool_drop"),
+  };
+  for (const [name, change] of Object.entries(changes)) {
+    const { messages, go, decided } = office(name, [["pay", { to: "Dana", cents: 500 }]]);
+    await go();
+    const refused = assert.rejects(decided(), { name: "ConflictError", message: /changed while people decided/ });
+    await dana(`${name}_pay`);
+    change(messages.at(-1).content.find(({ type }) => type === "tool-call"));
+    await dana(`${name}_pay`, "approve:0");
 
-  await refused;
+    await refused;
+  }
 });
 
 test("a gated tool runs nothing that nobody was asked about: no approval in the messages, no missing setting", async () => {
