@@ -61,22 +61,27 @@ function office(name, calls, { wrap = gated, ...settings } = {}) {
   return { ran, tools, messages, given, go, decided, told: () => JSON.stringify(model.doGenerateCalls.at(-1)?.prompt) };
 }
 
-const CALLS = [["pay", { to: "Dana", cents: 500 }], ["drop", { table: "users" }], ["read", { table: "users" }]];
+const CALLS = [["pay", { to: "Dana", cents: 500 }], ["pay", { to: "Erik", cents: 5 }], ["drop", { table: "users" }], ["read", { table: "users" }]];
 
+// cell("AI SDK", "Approve", "Edit", "Reject", "Batch", "Partly decided")
 test("all calls of a turn are on one card, answered in one message, and run as they were decided", async () => {
   const { ran, messages, go, decided, told } = office("one", CALLS);
   await go();
   assert.deepEqual(ran.splice(0), [["read", { table: "users" }]]);
 
   const deciding = decided();
+  let isOver = false;
+  void deciding.then(() => (isOver = true));
   await dana("one_drop", "edit:0", { cents: "400" });
-  await dana("one_drop", "reject:1", { reason: "It is in use." });
+  await dana("one_drop", "approve:1");
+  assert.equal(isOver, false);
+  await dana("one_drop", "reject:2", { reason: "It is in use." });
   messages.push(await deciding);
-  assert.deepEqual(messages.at(-1).content.map(({ approved }) => approved), [true, false]);
+  assert.deepEqual(messages.at(-1).content.map(({ approved }) => approved), [true, true, false]);
   const result = await go();
 
   assert.equal(result.text, "Done.");
-  assert.deepEqual(ran, [["pay", { to: "Dana", cents: 400 }]]);
+  assert.deepEqual(ran, [["pay", { to: "Dana", cents: 400 }], ["pay", { to: "Erik", cents: 5 }]]);
   assert.match(told(), /A person changed the arguments of this call .*400.*pay \{/);
   assert.match(told(), /A person rejected this call of one_drop, and it was not executed\. Their reason: It is in use\./);
   assert.equal(await decided(), undefined);
@@ -95,6 +100,7 @@ test("without the wrapper nothing can be edited, and what was approved runs as t
   assert.deepEqual(ran, [["pay", { to: "Dana", cents: 500 }]]);
 });
 
+// cell("AI SDK", "Respond")
 test("an answer in place of the tool reaches the model as a denial with these words", async () => {
   const { ran, messages, go, decided, told } = office("ask", [["drop", { table: "users" }]]);
   await go();
@@ -107,6 +113,7 @@ test("an answer in place of the tool reaches the model as a denial with these wo
   assert.match(told(), /execution-denied.*Archive it instead\./);
 });
 
+// cell("AI SDK", "Nobody decides")
 test("silence is a rejection", async () => {
   const { ran, messages, go, tools, told } = office("late", [["pay", { to: "Dana", cents: 500 }]]);
   await go();
@@ -117,6 +124,20 @@ test("silence is a rejection", async () => {
   assert.match(told(), /This call of late_pay was not executed\. Nobody decided in time\./);
 });
 
+// cell("AI SDK", "Withdrawn")
+test("a question that is withdrawn approves nothing", async (t) => {
+  const { go, decided } = office("gone", [["drop", { table: "users" }]]);
+  await go();
+  const { mock } = t.mock.method(globalThis, "fetch");
+  const deciding = decided();
+  await dana("gone_drop");
+  const [url, { headers }] = mock.calls.map((call) => call.arguments).find(([each]) => each.includes("?wait="));
+  await fetch(url.replace(/\?.*/, "?reason=done"), { method: "DELETE", headers });
+
+  await assert.rejects(deciding, { name: "InterruptWithdrawnError", message: /done/ });
+});
+
+// cell("AI SDK", "Process ended", "Resumed twice")
 test("a pause that was asked about is found again after the process ended, and its answer is used once", async () => {
   const { messages, go, decided, tools } = office("again", [["pay", { to: "Dana", cents: 500 }]]);
   await go();
@@ -152,6 +173,7 @@ test("the same messages run a gated call once, where the AI SDK itself runs it t
   }
 });
 
+// cell("AI SDK", "Changed")
 test("changed arguments in a stored history are caught: before they are answered, and before they run", async () => {
   const change = (messages) => JSON.parse(JSON.stringify(messages).replaceAll('"cents":500', '"cents":900'));
   const { ran, messages, go, tools, decided, given, told } = office("changed", [["pay", { to: "Dana", cents: 500 }]]);
