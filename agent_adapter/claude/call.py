@@ -33,7 +33,6 @@ GATED = (
 """The tools that Claude Code prompts for where it has lost the hook."""
 REFUSED = {"AskUserQuestion": "it cannot be asked in Slack yet: write the question as your answer, and stop"}
 """The tools that are refused, each with the sentence for the model."""
-DECISIONS = ("approve", "edit", "reject")
 _SHELLS = {"Bash", "PowerShell", "Monitor"}
 _SUBJECTS = ("command", "file_path", "notebook_path", "url", "query", "prompt")
 _CHANGES = {"Edit", "Write", "NotebookEdit"}
@@ -132,8 +131,9 @@ def to_request(call: ToolCall, file: SeenFile | None = None) -> HITLRequest:
         review_configs=(
             ReviewConfig(
                 action_name=call.tool,
-                allowed_decisions=DECISIONS,
-                args_schema={"type": "object", "properties": schema},
+                # Nobody would see the diff of an edited change. With a reason, Claude makes the other change itself.
+                allowed_decisions=("approve", "reject") if file else ("approve", "edit", "reject"),
+                args_schema={"type": "object", "properties": schema, "required": [*args]},
                 headline=tuple(name for name in _SUBJECTS if name in args),
             ),
         ),

@@ -56,7 +56,8 @@ class SeenFile:
             before = before.replace("\r\n", "\n")
             after = _replaced(given, before)
         lines = unified_diff(before.split("\n"), after.split("\n"), "before", "after", lineterm="")
-        changed = "\n".join([*lines][2:]) or "Nothing changes."
+        # A card would spell out the space before an empty line.
+        changed = "\n".join("" if line == " " else line for line in [*lines][2:]) or "Nothing changes."
         replaces = f"Replaces the whole file. Lines until now: {len(before.splitlines()):,}.\n"
         return replaces + changed if tool == "Write" else changed
 

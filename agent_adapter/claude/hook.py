@@ -17,6 +17,7 @@ from agent_adapter.claude.files import SeenFile
 from agent_adapter.claude.settings import home
 from agent_adapter.client import ApprovalClient, withdrawn_on_cancel
 from agent_adapter.contract.arguments import digest
+from agent_adapter.contract.outcome import RUNS
 from agent_adapter.errors import AgentAdapterError, DecisionNotAllowedError, RejectedError
 
 Json: TypeAlias = dict[str, Any]
@@ -43,7 +44,12 @@ async def _ask(call: ToolCall, approvals: ApprovalClient, **asking: Unpack[Askin
     interrupt = approvals.interrupt(request, run=call.session, pauses=(call.pause(file),), **asking)
     async with withdrawn_on_cancel(approvals, interrupt), approvals.reviewing(interrupt) as resume:
         (decided,) = to_calls(request, resume)
-    return approved_input(call, decided, file)
+        if decided.decision.type in RUNS:
+            try:
+                return approved_input(call, decided, file)
+            except DecisionNotAllowedError as error:
+                raise await approvals.refuse_answer(resume, str(error)) from error
+    return decided.args
 
 
 def approved_input(call: ToolCall, decided: DecidedCall, file: SeenFile | None) -> Json:

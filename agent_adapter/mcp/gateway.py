@@ -18,6 +18,7 @@ from mcp.server.context import ServerRequestContext
 from starlette.requests import Request
 
 from agent_adapter.ask import DecidedCall, to_calls
+from agent_adapter.background import in_background
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.hitl import EditDecision, RespondDecision
 from agent_adapter.contract.interrupt import Context, DecidedResume
@@ -99,9 +100,7 @@ class Gateway:
     async def call_tool(self, ctx: Open, params: types.CallToolRequestParams) -> Any:
         """Answer a call. When its client cancels it, nothing more is done for it."""
         # The SDK cancels a handler again and again until it ends, also while it cleans up. A task is cancelled once.
-        call = asyncio.create_task(self._answer(ctx, params.name, params.arguments or {}))
-        self._calls.add(call)
-        call.add_done_callback(self._calls.discard)
+        call = in_background(self._answer(ctx, params.name, params.arguments or {}), among=self._calls)
         try:
             await asyncio.wait([call])
         finally:
@@ -184,7 +183,7 @@ class Gateway:
         hold = self.rules.hold or (inf if takes_progress else HELD)
         if not caller.can_return:
             self._left.add(record_id)
-        deciding = asyncio.create_task(self.approvals.wait(record_id))
+        deciding = in_background(self.approvals.wait(record_id))
         # However short it is held, a call that comes again gets its answer.
         is_decided = (await self.approvals.record(record_id)).resume() is not None
         try:

@@ -12,6 +12,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.dispatcher import ProgressFnT
 from pydantic import ValidationError
 
+from agent_adapter.background import in_background
 from agent_adapter.redis.pool import end_task
 
 R = TypeVar("R", bound=types.Result)
@@ -48,7 +49,7 @@ class Upstream:
         if self._client is None:
             self._client = asyncio.get_running_loop().create_future()
             # The SDK ends a connection in the task that opened it, and a failure ends that task.
-            self._owner = asyncio.create_task(self._keep(self._client))
+            self._owner = in_background(self._keep(self._client))
         return self._client
 
     async def _keep(self, client: asyncio.Future[Client]) -> None:

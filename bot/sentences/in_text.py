@@ -11,8 +11,11 @@ in_reading = "({}, open to see)".format
 """Replace a value that only a reading shows."""
 characters = "{:,} characters".format
 more_characters = "… {:,} more characters".format
-spaces = "{} spaces".format
 blank_lines = "{} blank lines".format
+
+
+def spaces(count: int) -> str:
+    return f"{count} space" + "s" * (count > 1)
 
 
 def masked(fingerprint: str) -> str:

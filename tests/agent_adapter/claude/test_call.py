@@ -113,13 +113,13 @@ def test_an_edit_cannot_move_a_call(tool, given, args):
             "one\ntwo\n",
             "Edit",
             {"old_string": "two", "new_string": "2"},
-            "@@ -1,3 +1,3 @@\n one\n-two\n+2\n ",
+            "@@ -1,3 +1,3 @@\n one\n-two\n+2\n",
         ),
         (
             "one\n",
             "Write",
             {"content": "1\n"},
-            "Replaces the whole file. Lines until now: 1.\n@@ -1,2 +1,2 @@\n-one\n+1\n ",
+            "Replaces the whole file. Lines until now: 1.\n@@ -1,2 +1,2 @@\n-one\n+1\n",
         ),
         (None, "Write", {"content": "1"}, "A new file."),
         (
@@ -129,7 +129,7 @@ def test_an_edit_cannot_move_a_call(tool, given, args):
             "@@ -1 +1 @@\n-a a\n+b b",
         ),
         ("a", "Edit", {"old_string": "a", "new_string": "a"}, "Nothing changes."),
-        ("a\r\n", "Edit", {"old_string": "a\n", "new_string": ""}, "@@ -1,2 +1 @@\n-a\n "),
+        ("a\r\n", "Edit", {"old_string": "a\n", "new_string": ""}, "@@ -1,2 +1 @@\n-a\n"),
         (
             "a\r\nb",
             "Write",
@@ -139,14 +139,16 @@ def test_an_edit_cannot_move_a_call(tool, given, args):
     ],
 )
 def test_a_change_of_a_file_is_shown_as_a_diff(tmp_path, before, tool, given, shown):
-    """Of the file as it is at that moment. The whole input is below it."""
+    """Of the file as it is at that moment. The whole input is below it. Nobody edits it: the diff would not be what runs."""
     path = tmp_path / "a.txt"
     if before is not None:
         path.write_bytes(before.encode())
 
-    action = asked(tool, tmp_path, file_path="a.txt", **given)
+    call = ToolCall.of(sent(tool, tmp_path, file_path="a.txt", **given))
+    request = to_request(call, call.look())
 
-    assert action.args == {"file_path": "a.txt", "diff": shown, **given}
+    assert request.action_requests[0].args == {"file_path": "a.txt", "diff": shown, **given}
+    assert request.review_configs[0].allowed_decisions == ("approve", "reject")
 
 
 @pytest.mark.parametrize(

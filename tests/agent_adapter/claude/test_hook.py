@@ -100,7 +100,7 @@ async def test_the_same_command_again_is_a_new_question():
 
 @pytest.mark.cell("Claude Code", "Changed")
 async def test_a_file_that_changed_while_people_decided_is_not_changed(tmp_path):
-    """They approved the diff of another file."""
+    """They approved the diff of another file. The card says so."""
     path = tmp_path / "a.txt"
     path.write_text("one")
 
@@ -108,10 +108,13 @@ async def test_a_file_that_changed_while_people_decided_is_not_changed(tmp_path)
         path.write_text("one, and more")
         return approve()
 
-    found = await said(sent("Write", file_path=str(path), content="two"), late)
+    approvals = deciding(late)
+    call = ToolCall.of(sent("Write", file_path=str(path), content="two"))
+    found = (await answer(call, lambda: approvals))["hookSpecificOutput"]
 
     assert found["permissionDecision"] == "deny"
     assert "changed while people decided" in found["permissionDecisionReason"]
+    assert "changed while people decided" in (await approvals.record(approvals.asked[0].id)).unused
 
 
 async def test_a_file_that_became_a_link_is_not_changed(tmp_path):
