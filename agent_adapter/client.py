@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import logging
+import os
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -963,6 +964,21 @@ async def used_up(
             await approvals.note_failure(resume, error)
     if failure:
         raise failure
+
+
+def from_environment(agent: str) -> ApprovalClient:
+    """Return the client of a command, by the settings in its environment.
+
+    Raises:
+        InvalidRequestError: when REDIS_URL is not set.
+    """
+    if not (url := os.environ.get("REDIS_URL")):
+        raise InvalidRequestError(
+            "REDIS_URL is not set, so nobody can be asked: set it where this is started"
+        )
+    namespace = os.environ.get("ASSENT_NAMESPACE", "assent")
+    credentials = os.environ.get("ASSENT_REDIS_CREDENTIALS")
+    return ApprovalClient.from_url(url, agent=agent, namespace=namespace, credentials=credentials)
 
 
 def expect_client(value: object) -> None:

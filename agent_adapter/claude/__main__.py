@@ -17,11 +17,11 @@ from agent_adapter.claude import check, settings
 from agent_adapter.claude.call import ToolCall
 from agent_adapter.claude.hook import answer
 from agent_adapter.claude.prompt import serve
-from agent_adapter.client import ApprovalClient
+from agent_adapter.client import from_environment
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.interrupt import Context
 from agent_adapter.contract.wire import agent_name
-from agent_adapter.errors import AgentAdapterError, InvalidRequestError
+from agent_adapter.errors import AgentAdapterError
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _hook(given)
     try:
         if given.command == "prompt":
-            return serve(partial(_connect, given.agent), **_asking(given))
+            return serve(partial(from_environment, given.agent), **_asking(given))
         for line in check.run(Path.cwd(), given.cli) if given.command == "check" else _init(given):
             print(line, flush=True)  # noqa: T201  # this is what the command is for
     except AgentAdapterError as error:
@@ -63,7 +63,7 @@ def _hook(given: argparse.Namespace) -> NoReturn:
         signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         call = ToolCall.of(decode(sys.stdin.buffer.read()))
-        found = asyncio.run(answer(call, partial(_connect, given.agent), **_asking(given)))
+        found = asyncio.run(answer(call, partial(from_environment, given.agent), **_asking(given)))
         sys.stdout.buffer.write(encode(found).encode())
         sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001  # Claude Code runs the call with any other exit code than 2
@@ -79,14 +79,6 @@ def _hook(given: argparse.Namespace) -> NoReturn:
 def _asking(given: argparse.Namespace) -> Asking:
     context, wait = Context(requested_by=given.requested_by), timedelta(seconds=given.wait)
     return Asking(context=context, expires_in=wait, channel=given.channel)
-
-
-def _connect(agent: str) -> ApprovalClient:
-    if not (url := os.environ.get("REDIS_URL")):
-        raise InvalidRequestError("REDIS_URL is not set, so nobody is asked: set it where you start claude")
-    namespace = os.environ.get("ASSENT_NAMESPACE", "assent")
-    credentials = os.environ.get("ASSENT_REDIS_CREDENTIALS")
-    return ApprovalClient.from_url(url, agent=agent, namespace=namespace, credentials=credentials)
 
 
 def _init(given: argparse.Namespace) -> list[str]:

@@ -37,10 +37,16 @@ _SHELLS = {"Bash", "PowerShell", "Monitor"}
 _SUBJECTS = ("command", "file_path", "notebook_path", "url", "query", "prompt")
 _CHANGES = {"Edit", "Write", "NotebookEdit"}
 _PLACES = ("file_path", "notebook_path", "path")
-_OWN = tuple({os.path.realpath(each) for each in (sys.prefix, Path(__file__).parents[1])})
-"""Where the program of the hook is."""
+_PROGRAM = (sys.prefix, Path(os.__file__).parent, Path(__file__).parents[1], "/etc/claude-code")
+_OWN = tuple({os.path.realpath(each) for each in _PROGRAM})
+"""Where the program of the hook is, and the managed settings."""
 _MARK = re.compile(r"\.claude|\.mcp\.json$", re.IGNORECASE)
 _NAMED = (".claude", ".mcp.json", *(own.casefold() for own in _OWN if sys.prefix != sys.base_prefix))
+
+
+def home() -> Path:
+    """Return the folder of Claude Code's own files of this user."""
+    return Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
 
 
 @dataclass(frozen=True)
@@ -57,11 +63,7 @@ class ToolCall:
 
     @classmethod
     def of(cls, sent: Any) -> Self:
-        """Read what Claude Code sends to a hook.
-
-        Raises:
-            InvalidRequestError: when something is missing, or of the wrong kind.
-        """
+        """Read what Claude Code sends to a hook."""
         if not isinstance(sent, dict) or not isinstance(sent.get("tool_input"), dict):
             raise InvalidRequestError("this is not what Claude Code sends to a hook for a tool call")
         event = _text(sent, "hook_event_name")
@@ -81,7 +83,7 @@ class ToolCall:
         """Whether it is about Claude Code's settings or the program of the hook. No standing approval is enough for it."""
         paths = [self._real(each) for each in (".", *(self.input.get(name) for name in _PLACES)) if each]
         return (
-            any(path.is_relative_to(own) for path in paths for own in _OWN)
+            any(path.is_relative_to(own) for path in paths for own in (*_OWN, os.path.realpath(home())))
             or any(_MARK.match(part) for path in paths for part in path.parts)
             or any(text in encode(dict(self.input)).casefold() for text in _NAMED)
         )

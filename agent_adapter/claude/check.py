@@ -14,7 +14,7 @@ from typing import Any
 
 from agent_adapter.claude.call import GATED
 from agent_adapter.claude.messages import MessagesApi
-from agent_adapter.claude.settings import Settings, is_ours, other_hooks, places, read, without_hook, write
+from agent_adapter.claude.settings import Settings, is_ours, places, read, ways_around, without_hook, write
 from agent_adapter.errors import InvalidRequestError
 
 OLDEST = (2, 1, 295)
@@ -64,11 +64,7 @@ def find_cli() -> str | None:
 
 
 def run(project: Path, cli: str | None) -> Iterator[str]:
-    """Try every way, and say for each what would run; the last line says "Nothing ran." where nothing did.
-
-    Raises:
-        InvalidRequestError: when the CLI is missing or too old, or a settings file cannot be read.
-    """
+    """Try every way, and say for each what would run; the last line says "Nothing ran." where nothing did."""
     if cli is None:
         raise InvalidRequestError("claude was not found: install Claude Code, or name its program with --cli")
     yield f"Claude Code {version_of(cli)}, {project}"
@@ -77,9 +73,9 @@ def run(project: Path, cli: str | None) -> Iterator[str]:
     yield f"tools without a prompt: {', '.join(sorted(lacking)) or 'none'}"
     control = tried(cli, [{}] * 3, Way("control", options=()))
     yield f"{control:8} control: without Assent"
-    others = other_hooks(project)
-    yield from others
-    is_safe = control == "runs" and not lacking and not others
+    around = [*ways_around(project)]
+    yield from around
+    is_safe = control == "runs" and not lacking and not around
     for way in WAYS:
         result = tried(cli, found, way)
         yield f"{result:8} {way.name}"

@@ -12,9 +12,8 @@ from typing import Any, TypeAlias, Unpack
 
 from agent_adapter.ask import DecidedCall, to_calls
 from agent_adapter.asking import Asking
-from agent_adapter.claude.call import READING, REFUSED, ToolCall, to_input, to_request
+from agent_adapter.claude.call import READING, REFUSED, ToolCall, home, to_input, to_request
 from agent_adapter.claude.files import SeenFile
-from agent_adapter.claude.settings import home
 from agent_adapter.client import ApprovalClient, withdrawn_on_cancel
 from agent_adapter.contract.arguments import digest
 from agent_adapter.contract.outcome import RUNS

@@ -1,6 +1,6 @@
 """The settings of Claude Code that put the hook before each call: written once, and read for what weakens them."""
 
-import os
+import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from agent_adapter.claude.call import GATED, READING
+from agent_adapter.claude.call import GATED, READING, home
 from agent_adapter.contract.arguments import decode, encode_indented
 from agent_adapter.errors import InvalidRequestError
 
@@ -17,6 +17,9 @@ PROGRAM = "-m agent_adapter.claude hook"
 """How the commands of this hook are recognised."""
 EVENTS = {"PreToolUse": f"^(?!(?:{'|'.join(READING)})$)", "PermissionRequest": "*"}
 """The hooks, each with the tools that it is for: one asks people, the other answers the prompt about the same call."""
+_TAKES_OVER = re.compile(
+    r"CLAUDE_CODE_SHELL|CLAUDE_CONFIG_DIR|PYTHON|LD_|DYLD_|BASH_ENV|ENV$|PATH$|REDIS_URL|ASSENT_"
+)
 SPARE = 120
 """Seconds that the hook may take longer than people may."""
 
@@ -33,20 +36,12 @@ def places(project: Path) -> list[Path]:
     return [home() / "settings.json", *(project / ".claude" / name for name in own)]
 
 
-def home() -> Path:
-    """Return the folder of Claude Code's own files of this user."""
-    return Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
-
-
 def install(project: Path, command: str, wait: int, *, for_user: bool = False) -> list[str]:
     """Write the hook into both files of a project, and into that of the user if wanted; say what was written.
 
     Claude Code ignores a file in which anything is wrong. So each file has all of it.
-
-    Raises:
-        InvalidRequestError: when a file of settings cannot be read; nothing was written.
     """
-    found, others = {path: read(path) for path in places(project)}, other_hooks(project)
+    found, around = {path: read(path) for path in places(project)}, [*ways_around(project)]
     paths = list(found)[0 if for_user else 1 :]
     new = {path: with_hook(found[path], command, wait) for path in paths}
     changed = [path for path in paths if new[path] != found[path]]
@@ -55,7 +50,7 @@ def install(project: Path, command: str, wait: int, *, for_user: bool = False) -
     said = {True: "a hook before tool calls, and prompts", False: "nothing to change"}
     lines = [f"{path}: {said[path in changed]}" for path in paths]
     weak = [f"{path}: {point}; take it out" for path in found for point in weak_points(found[path])]
-    return [*lines, f"not asked about: {', '.join(READING)}", *weak, *others]
+    return [*lines, f"not asked about: {', '.join(READING)}", *weak, *around]
 
 
 def with_hook(found: Mapping[str, Any], command: str, wait: int) -> Settings:
@@ -119,9 +114,20 @@ def weak_points(settings: Settings) -> Iterator[str]:
         yield "disableAllHooks is on, so nobody is asked"
 
 
-def other_hooks(project: Path) -> list[str]:
-    """Name the files, also those of installed plugins, that have a hook for prompts beside that of Assent."""
-    paths = [*places(project), *home().glob("plugins/cache/*/*/*/hooks/hooks.json")]
-    found = {path: (read(path).get("hooks") or {}).get("PermissionRequest") for path in paths}
-    why = "another hook for PermissionRequest, and the first one that answers decides"
-    return [f"{path}: {why}" for path, groups in found.items() if without_hook(groups or [])]
+def ways_around(project: Path) -> Iterator[str]:
+    """Say which files put something else in the place of the hook, or take its prompts away."""
+    for path in [*places(project), *home().glob("plugins/cache/*/*/*/hooks/hooks.json")]:
+        found = read(path)
+        if without_hook((found.get("hooks") or {}).get("PermissionRequest") or []):
+            yield f"{path}: another hook for PermissionRequest, and the first one that answers decides"
+        for name in filter(_TAKES_OVER.match, found.get("env") or ()):
+            yield f"{path}: env has {name}, which can put something else in the place of the hook"
+        sandbox = found.get("sandbox") or {}
+        if sandbox.get("enabled") and sandbox.get("autoAllowBashIfSandboxed", True):
+            yield f"{path}: with sandbox.autoAllowBashIfSandboxed, Bash is not prompted for: set it to false"
+    for folder in (home(), project / ".claude"):
+        for path in [
+            each for kind in ("skills", "agents", "commands") for each in folder.glob(f"{kind}/**/*.md")
+        ]:
+            if re.search(r"^hooks:", path.read_text(errors="replace"), re.MULTILINE):
+                yield f"{path}: it brings hooks of its own"

@@ -3,7 +3,6 @@
 import argparse
 import asyncio
 import logging
-import os
 import secrets
 import sys
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from agent_adapter.asking import check_asking
-from agent_adapter.client import ApprovalClient
+from agent_adapter.client import from_environment
 from agent_adapter.errors import AgentAdapterError, InvalidRequestError
 from agent_adapter.extras import needs
 
@@ -95,19 +94,11 @@ async def _gateway(given: argparse.Namespace) -> None:
     tokens = Tokens.load(given.tokens) if given.tokens else None
     caller_of = caller_by_token if tokens else partial(one_caller, given.requested_by, given.run)
     async with (
-        _client(given.agent) as approvals,
+        from_environment(given.agent) as approvals,
         aclosing(Upstream(given.upstream, given.target)) as upstream,
         aclosing(Gateway(approvals, upstream, rules, caller_of)) as gateway,
     ):
         await (over_http(gateway, address=given.http, tokens=tokens) if tokens else over_stdio(gateway))
-
-
-def _client(agent: str) -> ApprovalClient:
-    if not (url := os.environ.get("REDIS_URL")):
-        raise InvalidRequestError("REDIS_URL is not set, so nobody can be asked: set it for the gateway")
-    namespace = os.environ.get("ASSENT_NAMESPACE", "assent")
-    credentials = os.environ.get("ASSENT_REDIS_CREDENTIALS")
-    return ApprovalClient.from_url(url, agent=agent, namespace=namespace, credentials=credentials)
 
 
 if __name__ == "__main__":

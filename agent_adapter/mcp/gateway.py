@@ -32,6 +32,7 @@ from agent_adapter.errors import (
     InterruptExpiredError,
     InvalidRequestError,
     RejectedError,
+    UnknownInterruptError,
 )
 from agent_adapter.mcp.call import Caller, ToolCall, said, text_of
 from agent_adapter.mcp.upstream import Upstream
@@ -92,7 +93,7 @@ class Gateway:
     _uses: dict[str, int] = field(default_factory=dict)
     """By the first question about a call, which of its questions was the last that is known to be answered."""
     _left: set[str] = field(default_factory=set)
-    """The questions that nobody waits for, and that only clients of this process can find."""
+    """The questions without an answer that only clients of this process can find."""
 
     async def list_tools(self, _: Open, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return await self.upstream.page(params)
@@ -164,8 +165,8 @@ class Gateway:
                 has_waited = await self._wait(ctx, record_id, caller, started)
                 async with self.approvals.resuming(record_id, interrupt=asked) as resume:
                     await self._check(call, resume, has_waited=has_waited)
-            except ClaimedError:
-                # An identical call takes this answer at this moment.
+            except (ClaimedError, UnknownInterruptError):
+                # An identical call takes this answer at this moment, or Redis came back empty.
                 await asyncio.sleep(0.1)
             except ConsumedError as error:
                 again = MAY_HAVE_RUN if await self._is_unknown(error.interrupt_id) else None

@@ -19,7 +19,7 @@ async def caller(start_bot, redis_url):
         yield caller
 
 
-@pytest.mark.cell("HTTP API", "Approve", "Edit", "Reject", "Batch")
+@pytest.mark.cell("HTTP API", "Approve: told", "Edit: told", "Reject: told", "Batch: one card")
 async def test_approve_edit_and_reject_come_back_in_the_words_of_the_pause(caller, dana):
     """Given a batch in camel case, when each call is decided otherwise, then the answer is in camel case, by index."""
     pause = a_pause("send_email", "pay_invoice", "delete_file")
@@ -55,7 +55,7 @@ async def test_approve_edit_and_reject_come_back_in_the_words_of_the_pause(calle
     assert "approve:0" not in buttons(await dana.card("the agent has resumed"))
 
 
-@pytest.mark.cell("HTTP API", "Respond")
+@pytest.mark.cell("HTTP API", "Respond: told")
 async def test_what_a_person_answers_comes_back_in_the_place_of_a_result(caller, dana):
     """Where the pause is of a framework that can read it."""
     review = {"action_name": "ask_user", "allowed_decisions": ["respond"]}
@@ -67,7 +67,7 @@ async def test_what_a_person_answers_comes_back_in_the_place_of_a_result(caller,
     assert state["resume"] == {"decisions": [{"type": "respond", "message": "staging"}]}
 
 
-@pytest.mark.cell("HTTP API", "Process ended", "Changed")
+@pytest.mark.cell("HTTP API", "Process ended: found again", "Changed: refused")
 async def test_the_same_question_sent_twice_is_asked_once(caller, dana, slack, start_bot):
     """An agent that is restarted finds it at another bot, too. Another question under its names is a conflict."""
     body = {"payload": a_pause(), "run": "thread-1", "pause": "pause-1"}
@@ -87,7 +87,7 @@ async def test_the_same_question_sent_twice_is_asked_once(caller, dana, slack, s
     assert len(await slack.messages("C0APPROVALS")) == 1
 
 
-@pytest.mark.cell("HTTP API", "Nobody decides", "Withdrawn")
+@pytest.mark.cell("HTTP API", "Nobody decides: told", "Withdrawn: error")
 async def test_silence_rejects_and_what_was_withdrawn_cannot_be_claimed_or_resumed(caller):
     """There is nothing to resume, and the agent is told so."""
     silent = await caller.ask(expires_in=1)
@@ -103,7 +103,7 @@ async def test_silence_rejects_and_what_was_withdrawn_cannot_be_claimed_or_resum
         assert (status, said["error"]["code"]) == (409, "ended")
 
 
-@pytest.mark.cell("HTTP API", "Partly decided")
+@pytest.mark.cell("HTTP API", "Partly decided: waits")
 async def test_events_tell_each_decision_and_then_the_answer(caller, dana):
     """Given a stream, when calls are decided out of order, then each is an event, and a cut stream goes on behind it."""
     interrupt_id = await caller.ask(payload=a_pause("send_email", "pay_invoice", "delete_file"))
@@ -130,7 +130,7 @@ async def test_events_tell_each_decision_and_then_the_answer(caller, dana):
         assert answer.status == 204
 
 
-@pytest.mark.cell("HTTP API", "Resumed twice")
+@pytest.mark.cell("HTTP API", "Resumed twice: refused")
 async def test_one_of_two_processes_resumes(caller, dana):
     """Given two processes of an agent, when both claim, then one gets it, and a lost answer may be asked for again."""
     interrupt_id = await caller.ask(run="thread-1", pause="pause-1")

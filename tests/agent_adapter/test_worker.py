@@ -91,7 +91,14 @@ async def is_over(notes, store):
     return notes.over[-1]
 
 
-@pytest.mark.cell("Worker", "Approve", "Edit", "Reject", "Batch", "Process ended")
+@pytest.mark.cell(
+    "Worker",
+    "Approve: runs",
+    "Edit: runs edited",
+    "Reject: told",
+    "Batch: one card",
+    "Process ended: found again",
+)
 @pytest.mark.parametrize("mode", ["batched", "per_call", "openai"])
 async def test_another_process_resumes_a_run(redis_url, store, notes, threads_database, mode):
     """One asks and ends; a worker goes on with its edit and its rejection, through the next question to the end."""
@@ -150,7 +157,7 @@ async def decided(agent, client, store, *decisions):
     return asked.interrupt_id
 
 
-@pytest.mark.cell("Worker", "Resumed twice")
+@pytest.mark.cell("Worker", "Resumed twice: refused")
 @pytest.mark.parametrize("kind", ["graph", "openai"])
 async def test_two_workers_resume_a_run_once(redis_url, store, notes, kind):
     """Both look for work all the time; each tool runs once."""
@@ -363,7 +370,7 @@ async def writes_it_without_a_key(store, ids):
     """The client that asked has none."""
 
 
-@pytest.mark.cell("Worker", "Changed")
+@pytest.mark.cell("Worker", "Changed: refused")
 @pytest.mark.parametrize("kind", ["graph", "openai"])
 @pytest.mark.parametrize(
     ("tampers", "why"),
@@ -398,7 +405,7 @@ async def test_state_that_was_not_written_for_its_run_is_refused_where_there_is_
             assert sorted(notes.calls) == RAN[:2]
 
 
-@pytest.mark.cell("Worker", "Withdrawn")
+@pytest.mark.cell("Worker", "Withdrawn: error")
 @pytest.mark.parametrize(
     ("kind", "status"),
     [("graph", "withdrawn"), ("graph", "refused"), ("graph", "expired"), ("openai", "withdrawn")],
@@ -647,7 +654,7 @@ async def test_error_that_the_graph_passed_to_its_model_sets_nothing_aside(redis
     assert (ran, away) == (["pay"], [])
 
 
-@pytest.mark.cell("Worker", "Respond", "Partly decided", "Nobody decides")
+@pytest.mark.cell("Worker", "Respond: told", "Partly decided: waits", "Nobody decides: told")
 async def test_worker_gives_the_model_what_people_said_and_that_nobody_decided_the_rest(
     approvals, store, notes
 ):

@@ -63,7 +63,7 @@ function office(name, calls, { wrap = gated, ...settings } = {}) {
 
 const CALLS = [["pay", { to: "Dana", cents: 500 }], ["pay", { to: "Erik", cents: 5 }], ["drop", { table: "users" }], ["read", { table: "users" }]];
 
-// cell("AI SDK", "Approve", "Edit", "Reject", "Batch", "Partly decided")
+// cell("AI SDK", "Approve: runs", "Edit: runs edited", "Reject: told", "Batch: one card", "Partly decided: waits")
 test("all calls of a turn are on one card, answered in one message, and run as they were decided", async () => {
   const { ran, messages, go, decided, told } = office("one", CALLS);
   await go();
@@ -100,7 +100,7 @@ test("without the wrapper nothing can be edited, and what was approved runs as t
   assert.deepEqual(ran, [["pay", { to: "Dana", cents: 500 }]]);
 });
 
-// cell("AI SDK", "Respond")
+// cell("AI SDK", "Respond: told, as a no")
 test("an answer in place of the tool reaches the model as a denial with these words", async () => {
   const { ran, messages, go, decided, told } = office("ask", [["drop", { table: "users" }]]);
   await go();
@@ -113,7 +113,7 @@ test("an answer in place of the tool reaches the model as a denial with these wo
   assert.match(told(), /execution-denied.*Archive it instead\./);
 });
 
-// cell("AI SDK", "Nobody decides")
+// cell("AI SDK", "Nobody decides: told")
 test("silence is a rejection", async () => {
   const { ran, messages, go, tools, told } = office("late", [["pay", { to: "Dana", cents: 500 }]]);
   await go();
@@ -124,7 +124,7 @@ test("silence is a rejection", async () => {
   assert.match(told(), /This call of late_pay was not executed\. Nobody decided in time\./);
 });
 
-// cell("AI SDK", "Withdrawn")
+// cell("AI SDK", "Withdrawn: error")
 test("a question that is withdrawn approves nothing", async (t) => {
   const { go, decided } = office("gone", [["drop", { table: "users" }]]);
   await go();
@@ -137,7 +137,7 @@ test("a question that is withdrawn approves nothing", async (t) => {
   await assert.rejects(deciding, { name: "InterruptWithdrawnError", message: /done/ });
 });
 
-// cell("AI SDK", "Process ended", "Resumed twice")
+// cell("AI SDK", "Process ended: found again", "Resumed twice: refused")
 test("a pause that was asked about is found again after the process ended, and its answer is used once", async () => {
   const { messages, go, decided, tools } = office("again", [["pay", { to: "Dana", cents: 500 }]]);
   await go();
@@ -173,7 +173,7 @@ test("the same messages run a gated call once, where the AI SDK itself runs it t
   }
 });
 
-// cell("AI SDK", "Changed")
+// cell("AI SDK", "Changed: refused")
 test("changed arguments in a stored history are caught: before they are answered, and before they run", async () => {
   const change = (messages) => JSON.parse(JSON.stringify(messages).replaceAll('"cents":500', '"cents":900'));
   const { ran, messages, go, tools, decided, given, told } = office("changed", [["pay", { to: "Dana", cents: 500 }]]);

@@ -53,7 +53,7 @@ def test_only_a_written_list_of_tools_runs_without_a_question():
     assert [tool for tool in ("Read", "Bash", "mcp__files__read", "Tomorrow") if tool in READING] == ["Read"]
 
 
-@pytest.mark.cell("Claude Code", "Respond")
+@pytest.mark.cell("Claude Code", "Respond: not offered")
 def test_a_shell_command_says_where_it_runs_and_quotes_what_claude_says_about_it():
     """The folder is a part of what the command does. What Claude says about the command does not run."""
     request = to_request(ToolCall.of(sent("Bash", **RM)))

@@ -145,7 +145,7 @@ async def test_a_hook_that_is_ended_refuses_and_withdraws_its_question(hook, sto
     await eventually(lambda: withdrawn(store, id))
 
 
-@pytest.mark.cell("Claude Code", "Batch", "Partly decided", "Withdrawn")
+@pytest.mark.cell("Claude Code", "Batch: a card each", "Partly decided: runs", "Withdrawn: told")
 async def test_calls_of_one_turn_have_a_question_each(hook, store):
     """One that is approved does not wait for the other, which is withdrawn then."""
     one = asyncio.create_task(ended(await hook(), RM))
@@ -164,7 +164,7 @@ async def test_calls_of_one_turn_have_a_question_each(hook, store):
     assert b"withdrawn: not needed" in (await other)[1]
 
 
-@pytest.mark.cell("Claude Code", "Process ended")
+@pytest.mark.cell("Claude Code", "Process ended: found again")
 async def test_a_hook_that_starts_again_finds_its_question(hook, redis_url, store):
     """The first one was killed, and could do nothing."""
     process = await hook()

@@ -68,7 +68,7 @@ async def test_a_tool_that_reads_gets_no_decision(event):
     assert await said(event("Read", file_path="/etc/passwd")) == {}
 
 
-@pytest.mark.cell("Claude Code", "Nobody decides")
+@pytest.mark.cell("Claude Code", "Nobody decides: told")
 async def test_silence_is_a_no():
     """Claude reads that nobody decided in time."""
     found = await said(sent("Bash", **RM), None)
@@ -77,7 +77,7 @@ async def test_silence_is_a_no():
     assert "nobody decided" in found["permissionDecisionReason"]
 
 
-@pytest.mark.cell("Claude Code", "Resumed twice")
+@pytest.mark.cell("Claude Code", "Resumed twice: refused")
 async def test_a_call_that_was_answered_is_not_answered_again():
     """As when a session is resumed at a call that ran."""
     approvals = deciding(approve())
@@ -89,16 +89,19 @@ async def test_a_call_that_was_answered_is_not_answered_again():
     assert found["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
-async def test_the_same_command_again_is_a_new_question():
-    """It is another call of Claude's."""
-    await said(sent("Bash", **RM), approve())
+@pytest.mark.cell("Claude Code", "Changed: asked anew")
+@pytest.mark.parametrize("changed", [{"tool_use_id": "toolu_2"}, {"command": "rm -rf /"}])
+async def test_another_call_is_a_new_question(changed):
+    """Also one with the id of the other, or with its command."""
+    approvals = deciding(approve(), reject())
+    await answer(ToolCall.of(sent("Bash", **RM)), lambda: approvals)
 
-    found = await said(sent("Bash", tool_use_id="toolu_2", **RM), reject())
+    found = await answer(ToolCall.of(sent("Bash", **{**RM, **changed})), lambda: approvals)
 
-    assert found["permissionDecision"] == "deny"
+    assert found["hookSpecificOutput"]["permissionDecision"] == "deny"
+    assert len(approvals.asked) == 2
 
 
-@pytest.mark.cell("Claude Code", "Changed")
 async def test_a_file_that_changed_while_people_decided_is_not_changed(tmp_path):
     """They approved the diff of another file. The card says so."""
     path = tmp_path / "a.txt"

@@ -40,7 +40,7 @@ async def claude(project, redis_url, *calls, options=(), **answers):
     return [*api.results.values()]
 
 
-@pytest.mark.cell("Claude Code", "Approve")
+@pytest.mark.cell("Claude Code", "Approve: runs")
 @pytest.mark.parametrize("mode", ["default", "acceptEdits", "plan", "bypassPermissions"])
 async def test_an_approved_command_runs(project, redis_url, mode):
     """Also where no terminal could answer the prompt that the settings ask for."""
@@ -55,7 +55,7 @@ async def test_an_approved_command_runs(project, redis_url, mode):
     assert (project / "made").exists()
 
 
-@pytest.mark.cell("Claude Code", "Reject")
+@pytest.mark.cell("Claude Code", "Reject: told")
 async def test_a_rejected_command_does_not_run_and_claude_reads_why(project, redis_url):
     """The words of the person are the result of the call."""
     (result,) = await claude(
@@ -66,7 +66,7 @@ async def test_a_rejected_command_does_not_run_and_claude_reads_why(project, red
     assert "Bash was rejected and did not run: not today" in result
 
 
-@pytest.mark.cell("Claude Code", "Edit")
+@pytest.mark.cell("Claude Code", "Edit: runs edited")
 async def test_an_edited_command_runs_as_edited(project, redis_url):
     """The prompt after it is about the edited command."""
     answer = edit({"command": "touch other", "cwd": str(project)})

@@ -71,7 +71,7 @@ async def counter(redis_url):
 # --- What people decide ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.cell("MCP gateway", "Approve")
+@pytest.mark.cell("MCP gateway", "Approve: runs")
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 async def test_an_approved_call_runs_as_it_was_shown(counter, redis_url, mode):
     """For clients of both generations of the protocol. The card names the tool as Claude Code does."""
@@ -84,7 +84,7 @@ async def test_an_approved_call_runs_as_it_was_shown(counter, redis_url, mode):
     assert [(asked.name, asked.args) for asked in reviewer.asked] == [("mcp__shop__pay", ORDER)]
 
 
-@pytest.mark.cell("MCP gateway", "Edit", "Reject", "Respond")
+@pytest.mark.cell("MCP gateway", "Edit: runs edited", "Reject: told", "Respond: told")
 @pytest.mark.parametrize(
     ("answer", "text", "is_error", "done"),
     [
@@ -124,7 +124,7 @@ async def test_a_question_says_for_whom_it_is_and_what_may_be_decided(counter, s
     assert price.request.review_configs[0].allowed_decisions == ("approve", "edit", "reject")
 
 
-@pytest.mark.cell("MCP gateway", "Nobody decides", "Withdrawn")
+@pytest.mark.cell("MCP gateway", "Nobody decides: told", "Withdrawn: told")
 @pytest.mark.parametrize(
     ("status", "said"),
     [
@@ -267,7 +267,7 @@ async def test_an_open_call_tells_its_client_where_it_waits(counter, store):
         await call
 
 
-@pytest.mark.cell("MCP gateway", "Resumed twice")
+@pytest.mark.cell("MCP gateway", "Resumed twice: asked anew")
 async def test_a_call_that_was_dropped_runs_when_it_comes_again(counter, store):
     """Approved meanwhile, it waits. It is used up by the first that comes, and the next is asked anew."""
     async with counter.open() as client:
@@ -340,7 +340,7 @@ async def test_one_approval_is_for_one_of_two_identical_calls(counter, store):
     assert counter.done == [PAID]
 
 
-@pytest.mark.cell("MCP gateway", "Batch", "Partly decided")
+@pytest.mark.cell("MCP gateway", "Batch: a card each", "Partly decided: runs")
 async def test_calls_of_one_turn_have_a_card_each(counter, store):
     """One that is approved does not wait for the other."""
     async with counter.open() as client:
@@ -366,7 +366,7 @@ async def test_an_approval_is_for_one_principal_and_one_run(counter, store, othe
     assert counter.done == []
 
 
-@pytest.mark.cell("MCP gateway", "Changed")
+@pytest.mark.cell("MCP gateway", "Changed: asked anew")
 async def test_a_tool_that_changed_is_asked_about_again(counter, store):
     """An approval was for the tool as it was: before the call comes again, or while people decide."""
     async with counter.open() as client:
@@ -414,7 +414,7 @@ async def test_an_approval_that_another_process_has_taken_is_asked_again(counter
     assert counter.done == []
 
 
-@pytest.mark.cell("MCP gateway", "Process ended")
+@pytest.mark.cell("MCP gateway", "Process ended: found again")
 async def test_questions_that_nobody_can_find_are_withdrawn_in_the_end(counter, store):
     """Without a run id, the process is the run. With one, another process finds them."""
     async with counter.open(can_return=False) as client:
