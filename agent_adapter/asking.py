@@ -7,7 +7,7 @@ from types import NoneType, UnionType
 from typing import Any, TypedDict, get_args
 
 from agent_adapter.contract.interrupt import Context, Continuation, OnExpiry
-from agent_adapter.contract.names import did_you_mean
+from agent_adapter.contract.names import did_you_mean, is_person
 from agent_adapter.contract.wire import MAX_LIFE
 from agent_adapter.errors import WrongArgumentError
 from agent_adapter.expected import expect
@@ -64,6 +64,11 @@ def check_asking(asking: Mapping[str, Any], *, beside: Sequence[str] = ()) -> No
             seconds = given.total_seconds() if isinstance(given, timedelta) else given
             if name == "expires_in" and given is not None and not 0 < seconds <= MAX_LIFE.total_seconds():
                 raise WrongArgumentError(f"expires_in: {given} is not from 1 second to 7 days: {cure}")
+            who = given.requested_by if isinstance(given, Context) else None
+            if who is not None and not is_person(who):
+                raise WrongArgumentError(
+                    f"context: requested_by {who!r} is not the Slack id of a person: {cure}"
+                )
             if given and name in _FORMS and not _FORMS[name].fullmatch(given):
                 raise WrongArgumentError(f"{name}: {given!r} is not written like one: {cure}")
         elif given not in get_args(OnExpiry):

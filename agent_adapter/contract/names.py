@@ -11,6 +11,12 @@ from pydantic_core import PydanticCustomError
 from agent_adapter.contract.reviewed import is_unseen
 
 _SHOWN = 80
+_PERSON = re.compile(r"[UW][A-Z0-9]{2,20}")
+
+
+def is_person(text: str) -> bool:
+    """Whether this is written like a person's Slack id."""
+    return _PERSON.fullmatch(text) is not None
 
 
 def did_you_mean(written: object, known: Iterable[str]) -> str:

@@ -13,13 +13,14 @@ from pathlib import Path
 
 from agent_adapter.asking import check_asking
 from agent_adapter.client import from_environment
+from agent_adapter.contract.interrupt import Context
+from agent_adapter.contract.names import is_person
 from agent_adapter.errors import AgentAdapterError, InvalidRequestError
 from agent_adapter.extras import needs
 
 try:
     from mcp import MCPError
 
-    from agent_adapter.mcp.call import is_person
     from agent_adapter.mcp.gateway import Gateway, Rules
     from agent_adapter.mcp.serve import caller_by_token, one_caller, over_http, over_stdio
     from agent_adapter.mcp.tokens import Tokens, hashed
@@ -74,7 +75,8 @@ def _new_token(person: str) -> list[str]:
 
 async def _gateway(given: argparse.Namespace) -> None:
     expires_in = timedelta(seconds=given.wait)
-    check_asking({"channel": given.channel, "expires_in": expires_in})
+    context = Context(requested_by=given.requested_by)
+    check_asking({"channel": given.channel, "expires_in": expires_in, "context": context})
     rules = Rules(
         channel=given.channel,
         expires_in=expires_in,
@@ -83,8 +85,8 @@ async def _gateway(given: argparse.Namespace) -> None:
         hold=given.hold,
         use_within=timedelta(seconds=given.use_within),
     )
-    if given.requested_by and not is_person(given.requested_by):
-        raise InvalidRequestError("--requested-by: write the Slack id of a person, as in U0123ABCD")
+    if (given.hold is not None and given.hold <= 0) or given.use_within < 0:
+        raise InvalidRequestError("--hold and --use-within: write a number of seconds")
     if bool(given.http) != bool(given.tokens):
         raise InvalidRequestError("--http and --tokens: over HTTP, a token says who calls: pass both or none")
     if given.http and (given.requested_by or given.run):

@@ -1,6 +1,5 @@
 """One call of a tool that a client makes: the question that people see, and what the client reads instead of a result."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -10,8 +9,6 @@ from mcp.types import CallToolResult, TextContent, Tool
 from agent_adapter.contract.arguments import digest
 from agent_adapter.contract.hitl import ActionRequest, HITLRequest, ReviewConfig
 from agent_adapter.contract.wire import check_request
-
-_PERSON = re.compile(r"[UW][A-Z0-9]+", re.ASCII)
 
 
 class Caller(NamedTuple):
@@ -74,8 +71,3 @@ def text_of(result: CallToolResult) -> str:
     return "\n".join(
         part.text if isinstance(part, TextContent) else f"[{part.type}]" for part in result.content
     )
-
-
-def is_person(name: str) -> bool:
-    """Whether this is written like the id of a person in Slack."""
-    return bool(_PERSON.fullmatch(name))

@@ -9,8 +9,8 @@ from typing import Self
 
 from mcp.server.auth.provider import AccessToken
 
+from agent_adapter.contract.names import is_person
 from agent_adapter.errors import InvalidRequestError
-from agent_adapter.mcp.call import is_person
 
 _HASH = re.compile(r"[0-9a-f]{64}")
 CURE = (

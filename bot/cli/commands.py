@@ -12,6 +12,7 @@ import typer
 
 from agent_adapter.contract.access import Role, rules_of
 from agent_adapter.contract.keys import Keys
+from agent_adapter.contract.names import is_person
 from agent_adapter.contract.wire import agent_name
 from agent_adapter.redis.address import address_of
 from agent_adapter.redis.pool import open_redis
@@ -22,7 +23,6 @@ from bot.cli.policy import policy_cli
 from bot.cli.run import run
 from bot.cli.signing import signing_cli
 from bot.domain.errors import SettingsError
-from bot.domain.person import is_person
 from bot.runtime.bot_keys import load_seal
 from bot.runtime.settings import load_access, load_settings
 from bot.slack.manifest import Mode, build_manifest, to_yaml

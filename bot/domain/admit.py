@@ -8,8 +8,8 @@ from typing import Literal
 
 from agent_adapter.contract.hitl import KNOWN_DECISIONS, ActionRequest
 from agent_adapter.contract.interrupt import Interrupt, Route
+from agent_adapter.contract.names import is_person
 from bot.domain.admission import Admission, Place, Told
-from bot.domain.person import is_person
 from bot.domain.policy import AGENT, Policy
 from bot.domain.rules import TELLS, THREAD, Rule
 from bot.domain.schedule import Extension, Step

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from agent_adapter.contract.names import is_person
 from bot.sentences import on_card, words
 from bot.text.literal import clip, mrkdwn, one_line
 
 _ON_CALL = "oncall:"
-_PERSON = re.compile(r"[UW][A-Z0-9]{2,20}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +31,6 @@ class Person:
     """The workspaces in which they act as a member and not as a stranger."""
     name: str = field(default="", compare=False)
     """What they call themselves. It says nothing about who they are."""
-
-
-def is_person(text: str) -> bool:
-    """Whether this is a person's Slack id."""
-    return _PERSON.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)

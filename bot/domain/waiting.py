@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agent_adapter.contract.interrupt import Interrupt
+from agent_adapter.contract.names import is_person
 from bot.domain.admission import Admission, Terms
 from bot.domain.approval import Approval
-from bot.domain.person import is_person
 from bot.domain.schedule import Step
 from bot.domain.votes import Proposal
 

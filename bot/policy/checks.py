@@ -8,7 +8,7 @@ from itertools import product
 from operator import itemgetter
 
 from agent_adapter.contract.hitl import KNOWN_DECISIONS
-from bot.domain.person import is_person
+from agent_adapter.contract.names import is_person
 from bot.domain.policy import Policy
 from bot.domain.rules import RISKS, THREAD, Match, Rule
 from bot.policy.yaml_values import Problem

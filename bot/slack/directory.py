@@ -9,9 +9,10 @@ from math import inf
 from typing import Any, Protocol, TypeVar, cast
 
 from agent_adapter.background import in_background
+from agent_adapter.contract.names import is_person
 from bot.domain.admission import Terms
 from bot.domain.errors import SlackError
-from bot.domain.person import Person, entry_of, is_on_call, is_person, schedule_of
+from bot.domain.person import Person, entry_of, is_on_call, schedule_of
 from bot.slack.client import Identity, SlackClient
 from bot.slack.manifest import GROUP_SCOPE
 

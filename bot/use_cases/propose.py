@@ -7,13 +7,13 @@ from typing import Any
 
 from agent_adapter.contract.hitl import EditDecision
 from agent_adapter.contract.identity import action_fingerprint
+from agent_adapter.contract.names import is_person
 from bot.domain.admission import Place, Terms
 from bot.domain.admit import Refusal, where_asked
 from bot.domain.approval import Approval
 from bot.domain.errors import InterruptFaultError, SlackError
 from bot.domain.ids import Remark
 from bot.domain.masking import masked_change
-from bot.domain.person import is_person
 from bot.domain.policy import Policy
 from bot.domain.rules import RISKS, Rule
 from bot.domain.votes import Proposal, name_of_proposal

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from agent_adapter.contract.interrupt import Interrupt
+from agent_adapter.contract.names import is_person
 from agent_adapter.contract.record import EXPIRED
 from bot.domain.admission import Place
 from bot.domain.approval import Approval
 from bot.domain.masking import scrub, scrub_all
-from bot.domain.person import is_person, mention
+from bot.domain.person import mention
 from bot.rendering.arguments import argument_lines
 from bot.rendering.blocks import Block, context, header, literal_within, quote, section
 from bot.rendering.calls import caution_blocks

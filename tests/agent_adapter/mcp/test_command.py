@@ -147,7 +147,7 @@ async def test_over_http_a_client_that_is_killed_has_dropped_its_call(place, sto
     [
         (["--", "no-such-program"], "shop cannot be reached: .*no-such-program"),
         (["http://127.0.0.1:1/mcp"], "shop cannot be reached: .*connection attempts failed"),
-        (["--requested-by", "noor", "--", "true"], "--requested-by: write the Slack id of a person"),
+        (["--requested-by", "noor", "--", "true"], "not the Slack id of a person"),
         (["--http", "127.0.0.1:1", "--", "true"], "pass both or none"),
         (["--http", "1", "--tokens", "TOKENS", "--", "true"], "is not HOST:PORT"),
         (["--http", "h:1", "--tokens", "nowhere", "--", "true"], "nowhere cannot be read"),
