@@ -85,7 +85,7 @@ async def _gateway(given: argparse.Namespace) -> None:
         hold=given.hold,
         use_within=timedelta(seconds=given.use_within),
     )
-    if (given.hold is not None and given.hold <= 0) or given.use_within < 0:
+    if not (given.hold is None or given.hold > 0) or given.use_within <= 0:
         raise InvalidRequestError("--hold and --use-within: write a number of seconds")
     if bool(given.http) != bool(given.tokens):
         raise InvalidRequestError("--http and --tokens: over HTTP, a token says who calls: pass both or none")

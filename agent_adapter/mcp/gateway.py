@@ -53,6 +53,8 @@ PENDING = (
     "with the same arguments to go on waiting. Do not do it in another way."
 )
 WAITING = "People in Slack decide about {}."
+UNKNOWN = {types.CONNECTION_CLOSED, types.INTERNAL_ERROR, types.PARSE_ERROR, types.INVALID_REQUEST}
+"""The errors after which a call may have run. The SDK gives them, too, where an answer is lost or cannot be read."""
 TOO_OLD = "it was approved, and for too long nobody called it"
 TOO_EXACT = "a number of the edit has more digits than the protocol's libraries keep"
 CHANGED = "the definition of its tool changed while people decided"
@@ -150,9 +152,10 @@ class Gateway:
         started, again, use = time.monotonic(), None, 0
         while True:
             call = ToolCall(self.upstream.name, await self._find(name), args)
+            request = call.to_request()
             use = max(use, self._uses.get(call.pause(caller, 0), 0))
             asked = self.approvals.interrupt(
-                call.to_request(),
+                request,
                 run=caller.run_id,
                 pauses=(call.pause(caller, use),),
                 channel=self.rules.channel,
@@ -162,9 +165,9 @@ class Gateway:
             )
             try:
                 record_id = await self.approvals.publish(asked)
-                has_waited = await self._wait(ctx, record_id, caller, started)
+                await self._wait(ctx, record_id, caller, started)
                 async with self.approvals.resuming(record_id, interrupt=asked) as resume:
-                    await self._check(call, resume, has_waited=has_waited)
+                    await self._check(call, resume)
             except (ClaimedError, UnknownInterruptError):
                 # An identical call takes this answer at this moment, or Redis came back empty.
                 await asyncio.sleep(0.1)
@@ -173,13 +176,14 @@ class Gateway:
                 self._uses[call.pause(caller, 0)] = use
                 use += 1
             except RefusedAnswerError as error:
+                again = CHANGED if CHANGED in str(error) else None
                 logger.info("answer.refused", extra={"interrupt_id": error.interrupt_id})
             else:
                 (decided,) = to_calls(asked.request, resume)
                 return decided
 
-    async def _wait(self, ctx: Open, record_id: str, caller: Caller, started: float) -> bool:
-        """Wait until people have decided, and tell the client meanwhile. Return whether they had decided before."""
+    async def _wait(self, ctx: Open, record_id: str, caller: Caller, started: float) -> None:
+        """Wait until people have decided, and tell the client meanwhile."""
         takes_progress = ctx.meta is not None and ctx.meta.get("progress_token") is not None
         hold = self.rules.hold or (inf if takes_progress else HELD)
         if not caller.can_return:
@@ -200,9 +204,8 @@ class Gateway:
         self._left.discard(record_id)
         if await is_dropped(ctx):
             raise StillPendingError(record_id)
-        return is_decided
 
-    async def _check(self, call: ToolCall, resume: DecidedResume, *, has_waited: bool) -> None:
+    async def _check(self, call: ToolCall, resume: DecidedResume) -> None:
         """Refuse an approval that was taken before, cannot be sent as it is, is too old, or is about a changed tool."""
         decision = resume.decisions[0]
         if decision.type not in RUNS:
@@ -213,7 +216,7 @@ class Gateway:
         if not is_approved(edited, as_floats(edited)):
             raise await self.approvals.refuse_answer(resume, TOO_EXACT)
         now = (await self.approvals.record(resume.interrupt_id)).read_at
-        if has_waited and now - resume.records[0].decided_at > self.rules.use_within:
+        if now - resume.records[0].decided_at > self.rules.use_within:
             raise await self.approvals.refuse_answer(resume, TOO_OLD)
         if await self.upstream.find(call.tool.name) != call.tool:
             raise await self.approvals.refuse_answer(resume, CHANGED)
@@ -228,7 +231,7 @@ class Gateway:
         try:
             result = await self.upstream.call(name, as_floats(decided.args), ctx.session.report_progress)
         except MCPError as error:
-            if error.code != types.CONNECTION_CLOSED:
+            if error.code not in UNKNOWN:
                 await self._report(decided, Outcome.failed(error))
             raise
         words = text_of(result)

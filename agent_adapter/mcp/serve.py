@@ -6,6 +6,7 @@ import uvicorn
 from mcp.server import Server
 from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend
 from mcp.server.stdio import stdio_server
+from mcp.server.transport_security import TransportSecuritySettings
 from starlette.middleware.authentication import AuthenticationMiddleware
 
 from agent_adapter.errors import InvalidRequestError
@@ -35,7 +36,9 @@ async def over_http(gateway: Gateway, *, address: str, tokens: Tokens) -> None:
     if not host or not port.isdecimal():
         raise InvalidRequestError(f"--http: {address!r} is not HOST:PORT, as in 127.0.0.1:8800")
     server = await _server(gateway)
-    app = server.streamable_http_app(host=host, token_verifier=tokens)
+    # Behind a proxy, requests name another host. A page of another site has no token.
+    any_host = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    app = server.streamable_http_app(transport_security=any_host, token_verifier=tokens)
     app.add_middleware(AuthenticationMiddleware, backend=BearerAuthBackend(tokens))
     config = uvicorn.Config(
         app, host=host, port=int(port), log_level="warning", timeout_graceful_shutdown=ENDING

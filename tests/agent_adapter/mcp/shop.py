@@ -12,6 +12,7 @@ from mcp import MCPError
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.types import (
+    INTERNAL_ERROR,
     CallToolResult,
     ImageContent,
     ListToolsResult,
@@ -29,6 +30,7 @@ TOOLS = [
     Tool(name="paint", input_schema={"type": "object"}),
     Tool(name="refuse", input_schema={"type": "object"}),
     Tool(name="fail", input_schema={"type": "object"}),
+    Tool(name="lose", input_schema={"type": "object"}),
     Tool(name="hang", input_schema={"type": "object"}),
     Tool(name="end", input_schema={"type": "object"}),
 ]
@@ -62,6 +64,9 @@ class Shop:
                 return CallToolResult(content=[TextContent(type="text", text="sold out")], is_error=True)
             case "fail":
                 raise MCPError(-32050, "the shop is closed", {"until": "9:00"})
+            case "lose":
+                # The SDK gives the same error where an answer was lost on the way.
+                raise MCPError(INTERNAL_ERROR, "504 Gateway Timeout")
             case "hang":
                 await asyncio.Event().wait()
             case "end":

@@ -199,17 +199,23 @@ async def test_results_are_those_of_the_server(counter, redis_url):
 
 
 async def test_a_card_says_what_came_of_its_call(counter, redis_url, store):
-    """Done or failed, in the words of the server."""
-    async with person(redis_url, ScriptedReviewer([approve()] * 3)), counter.open() as client:
+    """Done or failed, in the words of the server; nothing where an answer may be lost, and the next card says that."""
+    async with person(redis_url, ScriptedReviewer([approve()] * 4 + [None])), counter.open() as client:
         await client.call_tool("pay", ORDER)
         await client.call_tool("refuse")
-        with pytest.raises(MCPError):
-            await client.call_tool("fail")
-        found = [(await counter.approvals.record(id)).outcomes()[0].outcome for id in await ids(store)]
+        for tool in ("fail", "lose"):
+            with pytest.raises(MCPError):
+                await client.call_tool(tool)
+        *found, lost = [(await counter.approvals.record(id)).outcomes()[0] for id in await ids(store)]
+        again = asyncio.create_task(client.call_tool("lose"))
+        asked = (await store.load(await question(store, 5))).interrupt
+        again.cancel()
 
-    assert [(each.status, each.text) for each in found] == [
+    assert [(each.outcome.status, each.outcome.text) for each in found] == [
         ("done", "pay: done"), ("failed", "sold out"), ("failed", "MCPError: the shop is closed"),
     ]  # fmt: skip
+    assert lost is None
+    assert "nobody knows what became of it" in asked.context.again
 
 
 async def test_a_server_gets_what_people_saw_and_nothing_else(counter, redis_url):
@@ -379,6 +385,7 @@ async def test_a_tool_that_changed_is_asked_about_again(counter, store):
         await record(store, second, {0: approve()})
         third = await question(store, 3)
         assert counter.done == []
+        assert "definition of its tool changed" in (await store.load(third)).interrupt.context.again
 
         await record(store, third, {0: approve()})
         await call
