@@ -273,7 +273,7 @@ def rows(found: dict[str, dict[str, float]], channels: dict[str, float]) -> list
         *held,
         *acks,
         Row("memory of large records", "MiB", "less", Bound(192), Bound(128), [found["memory"]["grown"]], {}),
-        Row(f"card beside {FLOOD} of another agent in the channel", "s", "less", Bound(10), Bound(2),
+        Row(f"card beside {FLOOD} of another agent in the channel", "s", "less", Bound(5, "alone"), Bound(2, "alone"),
             [channels["beside"]], {"alone": [channels["alone"]]}),
     ]  # fmt: skip
 
