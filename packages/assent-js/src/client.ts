@@ -112,7 +112,7 @@ export class Assent {
     try {
       const asked = pauses.map(({ id, value }) => ({ ...common, pause: id, payload: value }));
       const states = await Promise.all(asked.map((each) => this.#answered(each, ends, run === undefined && signal)));
-      return await this.#held(states, body, ends);
+      return await this.#held(states, body, ends, stop.signal);
     } finally {
       stop.abort();
     }
@@ -148,24 +148,24 @@ export class Assent {
     throw new (state.status === "withdrawn" ? InterruptWithdrawnError : InterruptExpiredError)(said);
   }
 
-  /** Hold the right to use these answers while the body runs. */
-  async #held<T>(states: State[], body: (states: State[]) => T | Promise<T>, ends: AbortSignal): Promise<T> {
+  /** Hold the right to use these answers while the body runs. When it has begun, the end of the wait changes nothing. */
+  async #held<T>(states: State[], body: (states: State[]) => T | Promise<T>, ends: AbortSignal, stop: AbortSignal) {
     const claim = crypto.randomUUID();
-    const post = (id: string, verb: string, more: object) =>
-      this.#http.send("POST", `/interrupts/${id}/${verb}`, { claim, ...more }, ends);
-    const send = (verb: string, more: object = {}) => Promise.all(states.map(({ id }) => post(id, verb, more)));
+    const send = (verb: string, until: AbortSignal, more: object = {}) =>
+      Promise.all(states.map(({ id }) => this.#http.send("POST", `/interrupts/${id}/${verb}`, { claim, ...more }, until)));
+    const hold = (until: AbortSignal) => send("claim", until, { seconds: LEASE });
     // A renewal that fails says nothing: `resumed` finds out who has the claim.
-    const renewal = setInterval(() => void send("claim", { seconds: LEASE }).catch(() => undefined), (LEASE * 1000) / 3);
+    const renewal = setInterval(() => void hold(stop).catch(() => undefined), (LEASE * 1000) / 3);
     let result: T;
     try {
-      await send("claim", { seconds: LEASE });
+      await hold(ends);
       result = await body(states);
     } catch (error) {
       clearInterval(renewal);
       for (const { id } of states) await this.#try("POST", `/interrupts/${id}/claim`, { claim, seconds: 0 });
       throw error;
     }
-    await send("resumed").finally(() => clearInterval(renewal));
+    await send("resumed", stop).finally(() => clearInterval(renewal));
     return result;
   }
 

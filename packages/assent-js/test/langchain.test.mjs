@@ -68,3 +68,25 @@ test("a run that failed or was started again finds its question, and is resumed 
   assert.deepEqual(ran, ["mail dana", "call dana"]);
   await assert.rejects(reviewing(approvals, pauses, { run: "again" }, resume), ConsumedError);
 });
+
+test("a wait that ends while the run goes on ends neither its claim nor what the cards say", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const { mock } = t.mock.method(globalThis, "fetch");
+  const { ran, resume, start } = office("long");
+  const { __interrupt__: pauses } = await start();
+  const wait = new AbortController();
+  const running = reviewing(approvals, pauses, { run: "long", signal: wait.signal }, async (answer) => {
+    wait.abort();
+    t.mock.timers.tick(10_000);
+    assert.match(mock.calls.at(-1).arguments[0], /\/claim$/);
+    assert.equal((await mock.calls.at(-1).result).status, 200);
+    return await resume(answer);
+  });
+  await dana("long_mail", "approve:0");
+  await dana("long_mail", "approve:1");
+  await running;
+
+  assert.deepEqual(ran, ["mail dana", "call dana"]);
+  await dana("the agent has resumed");
+  await assert.rejects(reviewing(approvals, pauses, { run: "long" }, resume), ConsumedError);
+});
