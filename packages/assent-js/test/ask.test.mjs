@@ -135,6 +135,27 @@ test("a bot that is away, busy or restarting is asked again, and the call is ask
   assert.equal(console.warn.mock.callCount(), 3 - faults.length);
 });
 
+test("an answer of something else than a bot is waited out where it may pass, and is else an error with the address", async (t) => {
+  t.mock.method(console, "warn", () => {});
+  const answers = [];
+  const server = createServer((_, answer) => {
+    const [status, body, headers] = answers.shift();
+    answer.writeHead(status, headers).end(body);
+  }).listen(0);
+  t.after(() => server.close());
+  const url = `http://127.0.0.1:${server.address().port}`;
+  const passing = [[502, '{"message": "away"}'], [503, "{}"], [500, '"x"'], [502, '{"error": "away"}'], [429, "null"]];
+  for (const [status, body] of passing) answers.push([status, body, { "Retry-After": "0.01" }]);
+  const lasting = [[200, "<html>"], [200, "{}"], [200, "null"], [204], [301, "", { Location: "/" }], [404, '{"detail": "?"}']];
+  for (const [status, body, headers] of lasting) {
+    answers.push([status, body, headers]);
+    const said = (error) => error instanceof assent.AssentError && error.message.includes(`no answer of a bot from ${url} (${status})`);
+    await assert.rejects(other({ url }).ask("pay", {}), said);
+  }
+  assert.equal(answers.length, 0);
+  assert.match(console.warn.mock.calls[0].arguments[0], /away/);
+});
+
 test("what can never work throws at once, with the place and the cure", async () => {
   await assert.rejects(other({ key: "ass_wrong" }).ask("pay", {}), /no valid key/);
   await assert.rejects(approvals.ask("pay", {}, { chanel: "C0" }), { name: "InvalidRequestError", message: /'?chanel'?/ });
