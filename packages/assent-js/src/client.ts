@@ -9,7 +9,7 @@ import {
   UnknownInterruptError,
 } from "./errors.js";
 import { Http, snake, type State } from "./http.js";
-import { digestOf } from "./json.js";
+import { copyOf, digestOf } from "./json.js";
 
 /** Seconds of one long poll, of a claim that is not renewed, and in which the bot has to take what may be lost. */
 const POLL = 50;
@@ -50,7 +50,11 @@ export class Assent {
 
   /** @param bot Its address, and the key that `python -m bot keys create` printed. */
   constructor(bot: { url: string; key: string }) {
-    if (!URL.canParse(bot.url) || !bot.key) throw new InvalidRequestError("new Assent({ url, key }): one is missing");
+    const isAddress = URL.canParse(bot.url) && /^https?:\/\/[^/@]+(\/|$)/.test(bot.url);
+    if (!isAddress || !bot.key || /[^!-~]/.test(bot.key)) {
+      const cure = "url starts with http:// or https:// and has no password in it, key is as it was printed";
+      throw new InvalidRequestError(`new Assent({ url, key }): ${cure}`);
+    }
     this.#http = new Http(bot.url.replace(/\/+$/, ""), bot.key);
   }
 
@@ -106,7 +110,7 @@ export class Assent {
   ): Promise<T> {
     if (!pauses.length) throw new InvalidRequestError("pauses: there is none, so nobody was asked");
     const about = snake({ ...context, ...(requestedBy === undefined ? {} : { requestedBy }) });
-    const common = { ...snake(asking), context: about, run: run ?? crypto.randomUUID() };
+    const common = copyOf({ ...snake(asking), context: about, run: run ?? crypto.randomUUID() }, "asking") as object;
     const stop = new AbortController();
     const ends = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
     try {

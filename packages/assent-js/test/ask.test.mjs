@@ -162,7 +162,16 @@ test("what can never work throws at once, with the place and the cure", async ()
   await assert.rejects(approvals.ask("pay", {}, { allowed: "aprove" }), assent.InvalidRequestError);
   await assert.rejects(approvals.askAll([]), assent.InvalidRequestError);
   await assert.rejects(approvals.ask("pay", "5"), { name: "InvalidRequestError", message: /calls\[0\]\.args \(pay\)/ });
-  for (const missing of [{ key: undefined }, { url: "localhost" }]) {
-    assert.throws(() => other(missing), assent.InvalidRequestError);
+  await assert.rejects(approvals.ask("pay", {}, { context: { title: 5n } }), {
+    name: "InvalidRequestError",
+    message: "asking.context.title: bigint is not a JSON value; send a string, a number or null",
+  });
+  const cyclic = {};
+  cyclic.items = cyclic;
+  await assert.rejects(approvals.ask("pay", {}, { schema: cyclic }), /circular/);
+  const wrong = ["ass_\u2026", "ass_a\nb", "", undefined].map((key) => ({ key }));
+  wrong.push(...["localhost", "localhost:3000", "http://dana:secret@localhost", undefined].map((url) => ({ url })));
+  for (const each of wrong) {
+    assert.throws(() => other(each), { name: "InvalidRequestError", message: /^new Assent\(\{ url, key \}\): url starts/ });
   }
 });
