@@ -1,13 +1,7 @@
 /** The client: ask people in Slack, wait for them, and use each answer once. */
 
 import { type Call, copied, DecidedCall, toRequest } from "./calls.js";
-import {
-  InterruptExpiredError,
-  InterruptRefusedError,
-  InterruptWithdrawnError,
-  InvalidRequestError,
-  UnknownInterruptError,
-} from "./errors.js";
+import * as errors from "./errors.js";
 import { Http, snake, type State } from "./http.js";
 import { copyOf, digestOf } from "./json.js";
 
@@ -53,7 +47,7 @@ export class Assent {
     const isAddress = URL.canParse(bot.url) && /^https?:\/\/[^/@]+(\/|$)/.test(bot.url);
     if (!isAddress || !bot.key || /[^!-~]/.test(bot.key)) {
       const cure = "url starts with http:// or https:// and has no password in it, key is as it was printed";
-      throw new InvalidRequestError(`new Assent({ url, key }): ${cure}`);
+      throw new errors.InvalidRequestError(`new Assent({ url, key }): ${cure}`);
     }
     this.#http = new Http(bot.url.replace(/\/+$/, ""), bot.key);
   }
@@ -108,14 +102,15 @@ export class Assent {
     { signal, requestedBy, context, run, ...asking }: Asking & { dialect?: string },
     body: (states: State[]) => T | Promise<T>,
   ): Promise<T> {
-    if (!pauses.length) throw new InvalidRequestError("pauses: there is none, so nobody was asked");
+    if (!pauses.length) throw new errors.InvalidRequestError("pauses: there is none, so nobody was asked");
+    signal?.throwIfAborted();
     const about = snake({ ...context, ...(requestedBy === undefined ? {} : { requestedBy }) });
     const common = copyOf({ ...snake(asking), context: about, run: run ?? crypto.randomUUID() }, "asking") as object;
     const stop = new AbortController();
     const ends = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
     try {
       const asked = pauses.map(({ id, value }) => ({ ...common, pause: id, payload: value }));
-      const states = await Promise.all(asked.map((each) => this.#answered(each, ends, run === undefined && signal)));
+      const states = await Promise.all(asked.map((each) => this.#answered(each, ends, run === undefined ? signal : undefined)));
       return await this.#held(states, body, ends, stop.signal);
     } finally {
       stop.abort();
@@ -129,27 +124,30 @@ export class Assent {
   }
 
   /** Ask, and wait for the answer. */
-  async #answered(body: object, ends: AbortSignal, withdrawsOn?: AbortSignal | false): Promise<State> {
+  async #answered(body: object, ends: AbortSignal, withdrawsOn?: AbortSignal): Promise<State> {
     const ask = (): Promise<State> => this.#http.send("POST", "/interrupts", body, ends);
-    let state = await ask();
+    let state: State | undefined;
     try {
+      state = await ask();
       while (state.status === "pending") {
-        const path = `/interrupts/${state.id}?wait=${POLL}`;
+        const path: string = `/interrupts/${state.id}?wait=${POLL}`;
         state = await this.#http.send("GET", path, undefined, ends).catch((error: unknown) => {
           // Redis came back empty. This process still has the question.
-          if (error instanceof UnknownInterruptError) return ask();
+          if (error instanceof errors.UnknownInterruptError) return ask();
           throw error;
         });
       }
     } catch (error) {
       const reason = encodeURIComponent("The call that asked was cancelled.");
-      if (withdrawsOn && withdrawsOn.aborted) await this.#try("DELETE", `/interrupts/${state.id}?reason=${reason}`);
+      // The bot may have got a request that was cut off: the same request finds the question that it made.
+      const asked = withdrawsOn?.aborted ? (state ?? (await this.#try("POST", "/interrupts", body))) : undefined;
+      if (asked) await this.#try("DELETE", `/interrupts/${asked.id}?reason=${reason}`);
       throw error;
     }
     if (state.resume !== null) return state;
     const said = `${state.id} ${state.status}: ${state.reason ?? "nobody decided"}`;
-    if (state.status === "refused") throw new InterruptRefusedError(said, state.code ?? "refused");
-    throw new (state.status === "withdrawn" ? InterruptWithdrawnError : InterruptExpiredError)(said);
+    if (state.status === "refused") throw new errors.InterruptRefusedError(said, state.code ?? "refused");
+    throw new (state.status === "withdrawn" ? errors.InterruptWithdrawnError : errors.InterruptExpiredError)(said);
   }
 
   /** Hold the right to use these answers while the body runs. When it has begun, the end of the wait changes nothing. */
@@ -174,7 +172,7 @@ export class Assent {
   }
 
   /** Send what may be lost. */
-  async #try(method: string, path: string, body?: object): Promise<void> {
-    await this.#http.send(method, path, body, AbortSignal.timeout(PATIENCE * 1000)).catch(() => undefined);
+  async #try(method: string, path: string, body?: object): Promise<State | undefined> {
+    return await this.#http.send(method, path, body, AbortSignal.timeout(PATIENCE * 1000)).catch(() => undefined);
   }
 }

@@ -110,6 +110,24 @@ test("a call that nobody waits for any more is withdrawn, unless its run can fin
   assert.deepEqual((await again).args, {});
 });
 
+test("a call whose wait ends before the bot has answered the question is withdrawn, too, or is not asked", async (t) => {
+  const stop = new AbortController();
+  const real = globalThis.fetch;
+  const { mock } = t.mock.method(globalThis, "fetch", async (url, given) => {
+    if (!url.endsWith("/interrupts") || stop.signal.aborted) return await real(url, given);
+    await real(url, { ...given, signal: undefined });
+    stop.abort(new Error("enough"));
+    throw given.signal.reason;
+  });
+  await assert.rejects(approvals.ask("clean_up_early", {}, { signal: stop.signal }), { message: "enough" });
+  const last = mock.calls.at(-1);
+  assert.deepEqual([last.arguments[1].method, (await last.result).ok], ["DELETE", true]);
+
+  const before = mock.callCount();
+  await assert.rejects(approvals.ask("clean_up_never", {}, { signal: stop.signal }), { message: "enough" });
+  assert.equal(mock.callCount(), before);
+});
+
 test("a bot that is away, busy or restarting is asked again, and the call is asked once", async (t) => {
   t.mock.method(console, "warn", () => {});
   const faults = [
