@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Command, MemorySaver } from "@langchain/langgraph";
-import { ConsumedError } from "assent";
+import { ConsumedError, InvalidRequestError } from "assent";
 import { reviewing } from "assent/langchain";
 import { createAgent, FakeToolCallingModel, humanInTheLoopMiddleware, tool } from "langchain";
 import { z } from "zod";
@@ -49,6 +49,15 @@ test("one rejection keeps the other calls of the batch from running, and the car
   await running;
 
   assert.deepEqual(ran, []);
+});
+
+test("a pause with arguments that JSON would change is asked about by nobody", async () => {
+  for (const when of [new Date(0), Infinity]) {
+    const value = { actionRequests: [{ name: "mail", args: { when } }], reviewConfigs: [] };
+    const asking = reviewing(approvals, [{ id: "1", value }], { run: "changed" }, () => assert.fail());
+    const where = /^pauses\[0\]\.value\.actionRequests\[0\]\.args\.when: /;
+    await assert.rejects(asking, (error) => error instanceof InvalidRequestError && where.test(error.message));
+  }
 });
 
 test("a run that failed or was started again finds its question, and is resumed once", async () => {
