@@ -75,7 +75,7 @@ export class Assent {
 
   /** Ask about several calls on one card, and wait until all are decided. Gives them in their order. */
   async askAll(calls: readonly Call[], asking: Asking = {}): Promise<DecidedCall[]> {
-    const copies = copied(calls);
+    const copies = copied(calls, asking.run !== undefined);
     const id = await digestOf(JSON.stringify(copies.map(({ name, args }) => [name, args])));
     return await this.askAs(id, copies, asking);
   }
@@ -109,9 +109,9 @@ export class Assent {
     const stop = new AbortController();
     const ends = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
     try {
-      const asked = pauses.map(({ id, value }) => ({ ...common, pause: id, payload: value }));
-      const states = await Promise.all(asked.map((each) => this.#answered(each, ends, run === undefined ? signal : undefined)));
-      return await this.#held(states, body, ends, stop.signal);
+      const withdrawsOn = run === undefined ? signal : undefined;
+      const ask = ({ id, value }: Pause) => this.#answered({ ...common, pause: id, payload: value }, ends, withdrawsOn);
+      return await this.#held(await Promise.all(pauses.map(ask)), body, ends, stop.signal);
     } finally {
       stop.abort();
     }
@@ -120,7 +120,9 @@ export class Assent {
   /** Say what became of a call that ran, by its `key`: its card shows it. A report that is lost stops nothing. */
   async report(key: string, status: "done" | "failed", text: string): Promise<void> {
     const [id, index] = key.split(":");
-    await this.#try("POST", `/interrupts/${id}/outcome`, { index: Number(index), status, text });
+    // The bot keeps 2,000 characters, and refuses more. An emoji is one of them, and two in JavaScript.
+    const kept = [...text.slice(0, 4000)].slice(0, 2000).join("");
+    await this.#try("POST", `/interrupts/${id}/outcome`, { index: Number(index), status, text: kept });
   }
 
   /** Ask, and wait for the answer. */

@@ -57,8 +57,7 @@ export class Http {
         signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT), ...(signal ? [signal] : [])]),
         redirect: "manual",
       });
-      const after = Number(answer.headers.get("Retry-After"));
-      return { status: answer.status, text: await answer.text(), after };
+      return { status: answer.status, text: await answer.text(), after: Number(answer.headers.get("Retry-After")) };
     } catch (error) {
       signal?.throwIfAborted();
       return { status: 0, text: String((error as Error).cause ?? error), after: 0 };

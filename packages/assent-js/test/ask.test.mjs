@@ -85,6 +85,29 @@ test("in one run, the same call is one question, and its answer is used once", a
   await assert.rejects(ask(), assent.ConsumedError);
 });
 
+test("in one run, calls with the same arguments in another order are the same question", async () => {
+  const ask = (args, signal) => approvals.ask("sort", args, { run: "job-3", signal });
+  const stop = new AbortController();
+  const first = ask({ low: 1, high: { x: 2, y: 3 } }, stop.signal);
+  await dana("sort");
+  stop.abort();
+  await assert.rejects(first);
+  const again = ask({ high: { y: 3, x: 2 }, low: 1 });
+  await dana("sort", "approve:0");
+
+  assert.deepEqual((await again).args, { low: 1, high: { x: 2, y: 3 } });
+  await assert.rejects(ask({ low: 1, high: { x: 2, y: 3 } }), assent.ConsumedError);
+});
+
+test("of a long report the card has the beginning", async () => {
+  const asking = approvals.ask("print", {});
+  await dana("print", "approve:0");
+  const { key } = await asking;
+  await approvals.report(key, "done", `Printed: ${"\u{1F600}".repeat(3000)}`);
+
+  await dana("Printed:");
+});
+
 test("what ends without an answer throws an error of its name", async () => {
   await assert.rejects(approvals.ask("wait", {}, { expiresIn: 1 }), assent.InterruptExpiredError);
   const refused = approvals.ask("wait", {}, { channel: "C0NOWHERE" });
@@ -178,6 +201,8 @@ test("what can never work throws at once, with the place and the cure", async ()
   await assert.rejects(other({ key: "ass_wrong" }).ask("pay", {}), /no valid key/);
   await assert.rejects(approvals.ask("pay", {}, { chanel: "C0" }), { name: "InvalidRequestError", message: /'?chanel'?/ });
   await assert.rejects(approvals.ask("pay", {}, { allowed: "aprove" }), assent.InvalidRequestError);
+  const list = approvals.ask("pay", {}, { allowed: ["approve"] });
+  await assert.rejects(list, { name: "InvalidRequestError", message: /calls\[0\]\.allowed/ });
   await assert.rejects(approvals.askAll([]), assent.InvalidRequestError);
   await assert.rejects(approvals.ask("pay", "5"), { name: "InvalidRequestError", message: /calls\[0\]\.args \(pay\)/ });
   await assert.rejects(approvals.ask("pay", {}, { context: { title: 5n } }), {
