@@ -3,7 +3,7 @@
 import { type Call, copied, type DecidedCall } from "./calls.js";
 import type { Asking, Assent } from "./client.js";
 import { ConflictError, DecisionNotAllowedError, InvalidRequestError } from "./errors.js";
-import { editNote, gateOf, keep, type Messages, type Part, partsOf, type Tool } from "./gated.js";
+import { decisions, editNote, gateOf, type Messages, type Part, partsOf, type Tool } from "./gated.js";
 import { digestOf, isSame } from "./json.js";
 import { misfit, schemaOf } from "./schemas.js";
 
@@ -12,7 +12,7 @@ export { gated } from "./gated.js";
 /** The message that answers a turn. */
 export interface Answers {
   role: "tool";
-  content: { type: "tool-approval-response"; approvalId: string; approved: boolean; reason?: string | undefined }[];
+  content: { type: "tool-approval-response"; approvalId: string; approved: boolean; reason?: string }[];
 }
 
 /** A request for approval, the call that it is about, and the tool if it is gated. */
@@ -53,7 +53,8 @@ export async function answer(
   }
   const reasons = await Promise.all(decided.map((call, index) => refusal(call, waiting[index]!)));
   for (const [index, { request, gate }] of waiting.entries()) {
-    if (gate && reasons[index] === undefined) keep(request.approvalId, approvals, decided[index]!, calls[index]!.args);
+    const kept = { approvals, call: decided[index]!, asked: calls[index]!.args };
+    if (gate && reasons[index] === undefined) decisions.set(request.approvalId, kept);
   }
   return { role: "tool", content: waiting.map((each, index) => toResponse(each, decided[index]!, reasons[index])) };
 }
@@ -89,7 +90,7 @@ async function refusal({ tool, decision, record }: DecidedCall, { gate }: Waitin
   if (decision.type === "respond") return decision.message;
   if (decision.type === "edit") {
     if (!gate) throw new DecisionNotAllowedError(`${tool} is not gated, so the AI SDK would run it without the edit`);
-    const problem = await misfit(gate.inputSchema, decision.editedAction.args);
+    const problem = await misfit(gate.inputSchema, decision.editedAction.args).catch(String);
     return problem && `A person changed this call of ${tool}, and it was not executed: this does not fit the tool: ${problem}`;
   }
   if (record.decidedBy === "expired") return `This call of ${tool} was not executed. ${decision.message}`;
@@ -99,6 +100,7 @@ async function refusal({ tool, decision, record }: DecidedCall, { gate }: Waitin
 
 function toResponse({ request, call }: Waiting, { decision }: DecidedCall, refused?: string): Answers["content"][0] {
   const reason = refused ?? (decision.type === "edit" ? editNote(decision.editedAction.args) : undefined);
+  const said = reason === undefined ? {} : { reason };
   const from = call.providerExecuted ? { providerExecuted: true } : {};
-  return { type: "tool-approval-response", approvalId: request.approvalId, approved: refused === undefined, reason, ...from };
+  return { type: "tool-approval-response", approvalId: request.approvalId, approved: refused === undefined, ...said, ...from };
 }

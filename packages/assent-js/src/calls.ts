@@ -36,6 +36,7 @@ export interface DecisionRecord {
 export function copied(calls: readonly Call[], sorts = false): Call[] {
   return calls.map((call, index) => {
     const where = `calls[${index}].args (${call.name})`;
+    if (typeof (call.allowed ?? "") !== "string") throw new InvalidRequestError(`calls[${index}].allowed: this is not a text`);
     const args = copyOf(call.args, where, sorts) as object;
     if (args !== Object(args) || Array.isArray(args)) {
       throw new InvalidRequestError(`${where}: this is not an object, as in { path: "report.txt" }`);

@@ -1,15 +1,9 @@
 /** The client: ask people in Slack, wait for them, and use each answer once. */
 
 import { type Call, copied, DecidedCall, toRequest } from "./calls.js";
-import {
-  InterruptExpiredError,
-  InterruptRefusedError,
-  InterruptWithdrawnError,
-  InvalidRequestError,
-  UnknownInterruptError,
-} from "./errors.js";
+import * as errors from "./errors.js";
 import { Http, snake, type State } from "./http.js";
-import { digestOf } from "./json.js";
+import { copyOf, digestOf } from "./json.js";
 
 /** Seconds of one long poll, of a claim that is not renewed, and in which the bot has to take what may be lost. */
 const POLL = 50;
@@ -50,7 +44,11 @@ export class Assent {
 
   /** @param bot Its address, and the key that `python -m bot keys create` printed. */
   constructor(bot: { url: string; key: string }) {
-    if (!URL.canParse(bot.url) || !bot.key) throw new InvalidRequestError("new Assent({ url, key }): one is missing");
+    const isAddress = URL.canParse(bot.url) && /^https?:\/\/[^/@]+(\/|$)/.test(bot.url);
+    if (!isAddress || !bot.key || /[^!-~]/.test(bot.key)) {
+      const cure = "url starts with http:// or https:// and has no password in it, key is as it was printed";
+      throw new errors.InvalidRequestError(`new Assent({ url, key }): ${cure}`);
+    }
     this.#http = new Http(bot.url.replace(/\/+$/, ""), bot.key);
   }
 
@@ -77,7 +75,7 @@ export class Assent {
 
   /** Ask about several calls on one card, and wait until all are decided. Gives them in their order. */
   async askAll(calls: readonly Call[], asking: Asking = {}): Promise<DecidedCall[]> {
-    const copies = copied(calls);
+    const copies = copied(calls, asking.run !== undefined);
     const id = await digestOf(JSON.stringify(copies.map(({ name, args }) => [name, args])));
     return await this.askAs(id, copies, asking);
   }
@@ -104,15 +102,16 @@ export class Assent {
     { signal, requestedBy, context, run, ...asking }: Asking & { dialect?: string },
     body: (states: State[]) => T | Promise<T>,
   ): Promise<T> {
-    if (!pauses.length) throw new InvalidRequestError("pauses: there is none, so nobody was asked");
+    if (!pauses.length) throw new errors.InvalidRequestError("pauses: there is none, so nobody was asked");
+    signal?.throwIfAborted();
     const about = snake({ ...context, ...(requestedBy === undefined ? {} : { requestedBy }) });
-    const common = { ...snake(asking), context: about, run: run ?? crypto.randomUUID() };
+    const common = copyOf({ ...snake(asking), context: about, run: run ?? crypto.randomUUID() }, "asking") as object;
     const stop = new AbortController();
     const ends = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
     try {
-      const asked = pauses.map(({ id, value }) => ({ ...common, pause: id, payload: value }));
-      const states = await Promise.all(asked.map((each) => this.#answered(each, ends, run === undefined && signal)));
-      return await this.#held(states, body, ends);
+      const withdrawsOn = run === undefined ? signal : undefined;
+      const ask = ({ id, value }: Pause) => this.#answered({ ...common, pause: id, payload: value }, ends, withdrawsOn);
+      return await this.#held(await Promise.all(pauses.map(ask)), body, ends, stop.signal);
     } finally {
       stop.abort();
     }
@@ -121,56 +120,61 @@ export class Assent {
   /** Say what became of a call that ran, by its `key`: its card shows it. A report that is lost stops nothing. */
   async report(key: string, status: "done" | "failed", text: string): Promise<void> {
     const [id, index] = key.split(":");
-    await this.#try("POST", `/interrupts/${id}/outcome`, { index: Number(index), status, text });
+    // The bot keeps 2,000 characters, and refuses more. An emoji is one of them, and two in JavaScript.
+    const kept = [...text.slice(0, 4000)].slice(0, 2000).join("");
+    await this.#try("POST", `/interrupts/${id}/outcome`, { index: Number(index), status, text: kept });
   }
 
   /** Ask, and wait for the answer. */
-  async #answered(body: object, ends: AbortSignal, withdrawsOn?: AbortSignal | false): Promise<State> {
+  async #answered(body: object, ends: AbortSignal, withdrawsOn?: AbortSignal): Promise<State> {
     const ask = (): Promise<State> => this.#http.send("POST", "/interrupts", body, ends);
-    let state = await ask();
+    let state: State | undefined;
     try {
+      state = await ask();
       while (state.status === "pending") {
-        const path = `/interrupts/${state.id}?wait=${POLL}`;
+        const path: string = `/interrupts/${state.id}?wait=${POLL}`;
         state = await this.#http.send("GET", path, undefined, ends).catch((error: unknown) => {
           // Redis came back empty. This process still has the question.
-          if (error instanceof UnknownInterruptError) return ask();
+          if (error instanceof errors.UnknownInterruptError) return ask();
           throw error;
         });
       }
     } catch (error) {
       const reason = encodeURIComponent("The call that asked was cancelled.");
-      if (withdrawsOn && withdrawsOn.aborted) await this.#try("DELETE", `/interrupts/${state.id}?reason=${reason}`);
+      // The bot may have got a request that was cut off: the same request finds the question that it made.
+      const asked = withdrawsOn?.aborted ? (state ?? (await this.#try("POST", "/interrupts", body))) : undefined;
+      if (asked) await this.#try("DELETE", `/interrupts/${asked.id}?reason=${reason}`);
       throw error;
     }
     if (state.resume !== null) return state;
     const said = `${state.id} ${state.status}: ${state.reason ?? "nobody decided"}`;
-    if (state.status === "refused") throw new InterruptRefusedError(said, state.code ?? "refused");
-    throw new (state.status === "withdrawn" ? InterruptWithdrawnError : InterruptExpiredError)(said);
+    if (state.status === "refused") throw new errors.InterruptRefusedError(said, state.code ?? "refused");
+    throw new (state.status === "withdrawn" ? errors.InterruptWithdrawnError : errors.InterruptExpiredError)(said);
   }
 
-  /** Hold the right to use these answers while the body runs. */
-  async #held<T>(states: State[], body: (states: State[]) => T | Promise<T>, ends: AbortSignal): Promise<T> {
+  /** Hold the right to use these answers while the body runs. When it has begun, the end of the wait changes nothing. */
+  async #held<T>(states: State[], body: (states: State[]) => T | Promise<T>, ends: AbortSignal, stop: AbortSignal) {
     const claim = crypto.randomUUID();
-    const post = (id: string, verb: string, more: object) =>
-      this.#http.send("POST", `/interrupts/${id}/${verb}`, { claim, ...more }, ends);
-    const send = (verb: string, more: object = {}) => Promise.all(states.map(({ id }) => post(id, verb, more)));
+    const send = (verb: string, until: AbortSignal, more: object = {}) =>
+      Promise.all(states.map(({ id }) => this.#http.send("POST", `/interrupts/${id}/${verb}`, { claim, ...more }, until)));
+    const hold = (until: AbortSignal) => send("claim", until, { seconds: LEASE });
     // A renewal that fails says nothing: `resumed` finds out who has the claim.
-    const renewal = setInterval(() => void send("claim", { seconds: LEASE }).catch(() => undefined), (LEASE * 1000) / 3);
+    const renewal = setInterval(() => void hold(stop).catch(() => undefined), (LEASE * 1000) / 3);
     let result: T;
     try {
-      await send("claim", { seconds: LEASE });
+      await hold(ends);
       result = await body(states);
     } catch (error) {
       clearInterval(renewal);
       for (const { id } of states) await this.#try("POST", `/interrupts/${id}/claim`, { claim, seconds: 0 });
       throw error;
     }
-    await send("resumed").finally(() => clearInterval(renewal));
+    await send("resumed", stop).finally(() => clearInterval(renewal));
     return result;
   }
 
   /** Send what may be lost. */
-  async #try(method: string, path: string, body?: object): Promise<void> {
-    await this.#http.send(method, path, body, AbortSignal.timeout(PATIENCE * 1000)).catch(() => undefined);
+  async #try(method: string, path: string, body?: object): Promise<State | undefined> {
+    return await this.#http.send(method, path, body, AbortSignal.timeout(PATIENCE * 1000)).catch(() => undefined);
   }
 }

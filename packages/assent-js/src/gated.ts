@@ -13,7 +13,7 @@ export type Messages = readonly { role: string; content: unknown }[];
 
 const gates = new WeakSet<object>();
 /** Decisions that no call has taken yet, by approval id: the ids of calls come again in a later turn. */
-const decisions = new Map<string, { approvals: Assent; call: DecidedCall; asked: object }>();
+export const decisions = new Map<string, { approvals: Assent; call: DecidedCall; asked: object }>();
 /** What the model is told about an edit, by the input that the AI SDK keeps. */
 const notes = new WeakMap<object, string>();
 
@@ -29,11 +29,6 @@ export function gated<Tools extends Record<string, Tool>>(tools: Tools): Tools {
 export function gateOf(tools: Record<string, Tool>, call: Part): Tool | undefined {
   const tool = Object.hasOwn(tools, call.toolName) ? tools[call.toolName] : undefined;
   return tool && gates.has(tool) ? tool : undefined;
-}
-
-/** Keep what was decided until the call runs. */
-export function keep(approvalId: string, approvals: Assent, call: DecidedCall, asked: object): void {
-  decisions.set(approvalId, { approvals, call, asked });
 }
 
 export function partsOf(messages: Messages): Part[] {
@@ -61,17 +56,15 @@ function gate(name: string, tool: Tool): Tool {
       }
       // The AI SDK reads a stream of partial results itself, so nothing is known here about its end.
       if (Symbol.asyncIterator in Object(result)) return result;
-      void Promise.resolve(result).then(
+      const reported = Promise.resolve(result).then(
         (output) => approvals.report(call.key, "done", textOf(output)),
         (error: unknown) => approvals.report(call.key, "failed", String(error)),
       );
+      reported.catch(() => undefined);
       return result;
     },
     async toModelOutput(given: { input: object; output: unknown }): Promise<unknown> {
-      const { output } = given;
-      const isText = typeof output === "string";
-      const plain = { type: isText ? "text" : "json", value: isText ? output : JSON.parse(textOf(output) || "null") };
-      const said = tool.toModelOutput ? await tool.toModelOutput(given) : plain;
+      const said = await (tool.toModelOutput?.(given) ?? { type: "text", value: textOf(given.output) });
       const note = notes.get(given.input);
       if (note === undefined) return said;
       const parts = said.type === "content" ? said.value : [{ type: "text", text: textOf(said.value) }];
@@ -99,5 +92,6 @@ function taken(tool: string, input: unknown, { toolCallId, messages }: { toolCal
 }
 
 function textOf(value: unknown): string {
-  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+  const plain = (_: string, each: unknown) => (typeof each === "bigint" ? String(each) : each);
+  return typeof value === "string" ? value : (JSON.stringify(value, plain) ?? "");
 }

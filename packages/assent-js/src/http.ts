@@ -32,13 +32,16 @@ export class Http {
     const sent = body === undefined ? null : JSON.stringify(body);
     for (let tries = 0; ; tries++) {
       const { status, text, after } = await this.#try(method, path, sent, signal);
-      if (status >= 200 && status < 300) {
+      const read = parsed(text);
+      if (status >= 200 && status < 300 && Array.isArray(read?.decisions)) {
         this.#hasWarned = false;
-        return toState(readExactly(text));
+        const state = readExactly(text) as any;
+        return { ...state, decisions: state.decisions.map(camel), records: state.records.map(camel) };
       }
-      const { code, message } = problem(text);
+      const unknown = { code: "", message: `no answer of a bot from ${this.url} (${status}): ${text.slice(0, 200)}` };
+      const { code, message } = read?.error?.message ? read.error : unknown;
       if (status && status < 500 && status !== 429) throw errorOf(code, message);
-      if (!this.#hasWarned) console.warn(`assent: ${this.url} gives no answer (${status} ${message}), and is asked again`);
+      if (!this.#hasWarned) console.warn(`assent: ${this.url} is asked again: ${message}`);
       this.#hasWarned = true;
       const pause = after || Math.min(2 ** tries, LONGEST_PAUSE);
       await sleep(1000 * pause, undefined, { signal }).catch(() => signal?.throwIfAborted());
@@ -54,8 +57,7 @@ export class Http {
         signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT), ...(signal ? [signal] : [])]),
         redirect: "manual",
       });
-      const after = Number(answer.headers.get("Retry-After"));
-      return { status: answer.status, text: await answer.text(), after };
+      return { status: answer.status, text: await answer.text(), after: Number(answer.headers.get("Retry-After")) };
     } catch (error) {
       signal?.throwIfAborted();
       return { status: 0, text: String((error as Error).cause ?? error), after: 0 };
@@ -63,20 +65,16 @@ export class Http {
   }
 }
 
-function problem(text: string): { code: string; message: string } {
-  const unknown = { code: "", message: `no answer of a bot: ${text.slice(0, 200)}` };
+/** Read JSON; nothing where it is none, as in the page of a proxy. */
+function parsed(text: string): any {
   try {
-    return (JSON.parse(text) as { error?: typeof unknown }).error ?? unknown;
+    return JSON.parse(text);
   } catch {
-    return unknown;
+    return undefined;
   }
 }
 
 /** Name fields as JavaScript does. Arguments, and the answer for a framework, stay as they are. */
-function toState(read: any): State {
-  return { ...read, decisions: read.decisions.map(camel), records: read.records.map(camel) };
-}
-
 function camel(fields: object | null): object | null {
   return fields && renamed(fields, (name) => name.replace(/_./g, (found) => found.charAt(1).toUpperCase()));
 }

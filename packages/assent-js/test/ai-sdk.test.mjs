@@ -238,6 +238,45 @@ test("an edit that the tool does not take is not executed, and the model is told
   assert.match(JSON.stringify(messages), /it was not executed: this does not fit the tool: must start with a/);
 });
 
+test("an edit that the tool's own check cannot judge is not executed, and the model is told why", async () => {
+  const check = (input) => {
+    if (input.name !== "abc") throw new Error("the list of names is away");
+    return { success: true, value: input };
+  };
+  const inputSchema = jsonSchema({ type: "object", properties: { name: { type: "string" } } }, { validate: check });
+  const ran = [];
+  const tools = gated({ judge: tool({ inputSchema, execute: async (input) => ran.push(input) }) });
+  const settings = { toolApproval: { judge: "user-approval" }, model: scripted(["judge", { name: "abc" }]) };
+  const { messages, go } = office("judged", [], { ...settings, tools });
+  await go();
+  const deciding = answer(approvals, messages, { run: "judged", tools });
+  await dana("judge", "edit:0", { name: "xyz" });
+  messages.push(await deciding);
+  await go();
+
+  assert.deepEqual(ran, []);
+  assert.match(JSON.stringify(messages), /this does not fit the tool: Error: the list of names is away/);
+});
+
+test("a result that is no JSON, or an error that is no text, stops nothing", async () => {
+  const cyclic = {};
+  cyclic.self = cyclic;
+  const results = { tell_bigint: async () => ({ total: 10n }), tell_cycle: async () => cyclic, tell_none: () => Promise.reject(Object.create(null)) };
+  const inputSchema = jsonSchema({ type: "object" });
+  const toModelOutput = () => ({ type: "text", value: "It is told." });
+  const made = Object.entries(results).map(([name, execute]) => [name, tool({ inputSchema, execute, toModelOutput })]);
+  const tools = gated(Object.fromEntries(made));
+  for (const name of Object.keys(tools)) {
+    const { messages, given } = office(name, [], { tools, toolApproval: { [name]: "user-approval" }, model: scripted([name, {}]) });
+    messages.push(...(await generateText({ ...given, messages })).responseMessages);
+    const deciding = answer(approvals, messages, { run: name, tools });
+    await dana(name, "approve:0");
+    messages.push(await deciding);
+    await Promise.allSettled([generateText({ ...given, messages })]);
+  }
+  await dana('{"total":"10"}');
+});
+
 test("an edit runs where approvals are signed with a secret, too, and a failure is on the card", async () => {
   const settings = { experimental_toolApprovalSecret: "a secret of at least thirty-two bytes" };
   const { ran, messages, go, decided } = office("signed", [["pay", { to: "Dana", cents: 500 }]], settings);

@@ -85,6 +85,29 @@ test("in one run, the same call is one question, and its answer is used once", a
   await assert.rejects(ask(), assent.ConsumedError);
 });
 
+test("in one run, calls with the same arguments in another order are the same question", async () => {
+  const ask = (args, signal) => approvals.ask("sort", args, { run: "job-3", signal });
+  const stop = new AbortController();
+  const first = ask({ low: 1, high: { x: 2, y: 3 } }, stop.signal);
+  await dana("sort");
+  stop.abort();
+  await assert.rejects(first);
+  const again = ask({ high: { y: 3, x: 2 }, low: 1 });
+  await dana("sort", "approve:0");
+
+  assert.deepEqual((await again).args, { low: 1, high: { x: 2, y: 3 } });
+  await assert.rejects(ask({ low: 1, high: { x: 2, y: 3 } }), assent.ConsumedError);
+});
+
+test("of a long report the card has the beginning", async () => {
+  const asking = approvals.ask("print", {});
+  await dana("print", "approve:0");
+  const { key } = await asking;
+  await approvals.report(key, "done", `Printed: ${"\u{1F600}".repeat(3000)}`);
+
+  await dana("Printed:");
+});
+
 test("what ends without an answer throws an error of its name", async () => {
   await assert.rejects(approvals.ask("wait", {}, { expiresIn: 1 }), assent.InterruptExpiredError);
   const refused = approvals.ask("wait", {}, { channel: "C0NOWHERE" });
@@ -108,6 +131,24 @@ test("a call that nobody waits for any more is withdrawn, unless its run can fin
   const again = approvals.ask("clean_up_later", {}, { run: "job-2" });
   await dana("clean_up_later", "approve:0");
   assert.deepEqual((await again).args, {});
+});
+
+test("a call whose wait ends before the bot has answered the question is withdrawn, too, or is not asked", async (t) => {
+  const stop = new AbortController();
+  const real = globalThis.fetch;
+  const { mock } = t.mock.method(globalThis, "fetch", async (url, given) => {
+    if (!url.endsWith("/interrupts") || stop.signal.aborted) return await real(url, given);
+    await real(url, { ...given, signal: undefined });
+    stop.abort(new Error("enough"));
+    throw given.signal.reason;
+  });
+  await assert.rejects(approvals.ask("clean_up_early", {}, { signal: stop.signal }), { message: "enough" });
+  const last = mock.calls.at(-1);
+  assert.deepEqual([last.arguments[1].method, (await last.result).ok], ["DELETE", true]);
+
+  const before = mock.callCount();
+  await assert.rejects(approvals.ask("clean_up_never", {}, { signal: stop.signal }), { message: "enough" });
+  assert.equal(mock.callCount(), before);
 });
 
 test("a bot that is away, busy or restarting is asked again, and the call is asked once", async (t) => {
@@ -135,13 +176,45 @@ test("a bot that is away, busy or restarting is asked again, and the call is ask
   assert.equal(console.warn.mock.callCount(), 3 - faults.length);
 });
 
+test("an answer of something else than a bot is waited out where it may pass, and is else an error with the address", async (t) => {
+  t.mock.method(console, "warn", () => {});
+  const answers = [];
+  const server = createServer((_, answer) => {
+    const [status, body, headers] = answers.shift();
+    answer.writeHead(status, headers).end(body);
+  }).listen(0);
+  t.after(() => server.close());
+  const url = `http://127.0.0.1:${server.address().port}`;
+  const passing = [[502, '{"message": "away"}'], [503, "{}"], [500, '"x"'], [502, '{"error": "away"}'], [429, "null"]];
+  for (const [status, body] of passing) answers.push([status, body, { "Retry-After": "0.01" }]);
+  const lasting = [[200, "<html>"], [200, "{}"], [200, "null"], [204], [301, "", { Location: "/" }], [404, '{"detail": "?"}']];
+  for (const [status, body, headers] of lasting) {
+    answers.push([status, body, headers]);
+    const said = (error) => error instanceof assent.AssentError && error.message.includes(`no answer of a bot from ${url} (${status})`);
+    await assert.rejects(other({ url }).ask("pay", {}), said);
+  }
+  assert.equal(answers.length, 0);
+  assert.match(console.warn.mock.calls[0].arguments[0], /away/);
+});
+
 test("what can never work throws at once, with the place and the cure", async () => {
   await assert.rejects(other({ key: "ass_wrong" }).ask("pay", {}), /no valid key/);
   await assert.rejects(approvals.ask("pay", {}, { chanel: "C0" }), { name: "InvalidRequestError", message: /'?chanel'?/ });
   await assert.rejects(approvals.ask("pay", {}, { allowed: "aprove" }), assent.InvalidRequestError);
+  const list = approvals.ask("pay", {}, { allowed: ["approve"] });
+  await assert.rejects(list, { name: "InvalidRequestError", message: /calls\[0\]\.allowed/ });
   await assert.rejects(approvals.askAll([]), assent.InvalidRequestError);
   await assert.rejects(approvals.ask("pay", "5"), { name: "InvalidRequestError", message: /calls\[0\]\.args \(pay\)/ });
-  for (const missing of [{ key: undefined }, { url: "localhost" }]) {
-    assert.throws(() => other(missing), assent.InvalidRequestError);
+  await assert.rejects(approvals.ask("pay", {}, { context: { title: 5n } }), {
+    name: "InvalidRequestError",
+    message: "asking.context.title: bigint is not a JSON value; send a string, a number or null",
+  });
+  const cyclic = {};
+  cyclic.items = cyclic;
+  await assert.rejects(approvals.ask("pay", {}, { schema: cyclic }), /circular/);
+  const wrong = ["ass_\u2026", "ass_a\nb", "", undefined].map((key) => ({ key }));
+  wrong.push(...["localhost", "localhost:3000", "http://dana:secret@localhost", undefined].map((url) => ({ url })));
+  for (const each of wrong) {
+    assert.throws(() => other(each), { name: "InvalidRequestError", message: /^new Assent\(\{ url, key \}\): url starts/ });
   }
 });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Command, MemorySaver } from "@langchain/langgraph";
-import { ConsumedError } from "assent";
+import { ConsumedError, InvalidRequestError } from "assent";
 import { reviewing } from "assent/langchain";
 import { createAgent, FakeToolCallingModel, humanInTheLoopMiddleware, tool } from "langchain";
 import { z } from "zod";
@@ -51,6 +51,15 @@ test("one rejection keeps the other calls of the batch from running, and the car
   assert.deepEqual(ran, []);
 });
 
+test("a pause with arguments that JSON would change is asked about by nobody", async () => {
+  for (const when of [new Date(0), Infinity]) {
+    const value = { actionRequests: [{ name: "mail", args: { when } }], reviewConfigs: [] };
+    const asking = reviewing(approvals, [{ id: "1", value }], { run: "changed" }, () => assert.fail());
+    const where = /^pauses\[0\]\.value\.actionRequests\[0\]\.args\.when: /;
+    await assert.rejects(asking, (error) => error instanceof InvalidRequestError && where.test(error.message));
+  }
+});
+
 test("a run that failed or was started again finds its question, and is resumed once", async () => {
   const { ran, agent, config, resume, start } = office("again");
   const { __interrupt__: pauses } = await start();
@@ -67,4 +76,26 @@ test("a run that failed or was started again finds its question, and is resumed 
   await reviewing(approvals, stored, { run: "again" }, resume);
   assert.deepEqual(ran, ["mail dana", "call dana"]);
   await assert.rejects(reviewing(approvals, pauses, { run: "again" }, resume), ConsumedError);
+});
+
+test("a wait that ends while the run goes on ends neither its claim nor what the cards say", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const { mock } = t.mock.method(globalThis, "fetch");
+  const { ran, resume, start } = office("long");
+  const { __interrupt__: pauses } = await start();
+  const wait = new AbortController();
+  const running = reviewing(approvals, pauses, { run: "long", signal: wait.signal }, async (answer) => {
+    wait.abort();
+    t.mock.timers.tick(10_000);
+    assert.match(mock.calls.at(-1).arguments[0], /\/claim$/);
+    assert.equal((await mock.calls.at(-1).result).status, 200);
+    return await resume(answer);
+  });
+  await dana("long_mail", "approve:0");
+  await dana("long_mail", "approve:1");
+  await running;
+
+  assert.deepEqual(ran, ["mail dana", "call dana"]);
+  await dana("the agent has resumed");
+  await assert.rejects(reviewing(approvals, pauses, { run: "long" }, resume), ConsumedError);
 });
