@@ -25,10 +25,7 @@ export interface Asking {
   onExpiry?: "reject" | "raise" | "approve";
   /** Ends the wait. A question without a `run` is then withdrawn, because nobody can find it again. */
   signal?: AbortSignal;
-  /**
-   * The id of the run, such as a thread id: the same run and question are asked once, from any process, and answered once.
-   * Without it, each question is new.
-   */
+  /** The id of the run, such as a thread id. In one run, the same question is asked and answered once, from any process. */
   run?: string;
 }
 

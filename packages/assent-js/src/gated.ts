@@ -48,15 +48,17 @@ function gate(name: string, tool: Tool): Tool {
       const { approvals, call } = taken(name, input, options);
       const args = call.args;
       if (call.decision.type === "edit") notes.set(input, editNote(args));
-      let result: unknown;
+      let made: unknown;
       try {
-        result = tool.execute(args, options);
+        made = tool.execute(args, options);
       } catch (error) {
-        result = Promise.reject(error);
+        made = Promise.reject(error);
       }
       // The AI SDK reads a stream of partial results itself, so nothing is known here about its end.
-      if (Symbol.asyncIterator in Object(result)) return result;
-      const reported = Promise.resolve(result).then(
+      if (Symbol.asyncIterator in Object(made)) return made;
+      // One promise for both who wait: a query of a database may run at each await.
+      const result = Promise.resolve(made);
+      const reported = result.then(
         (output) => approvals.report(call.key, "done", textOf(output)),
         (error: unknown) => approvals.report(call.key, "failed", String(error)),
       );

@@ -290,6 +290,21 @@ test("an edit runs where approvals are signed with a secret, too, and a failure 
   await dana("The bank is closed.");
 });
 
+test("a result that is a query, which runs whenever it is awaited, runs once", async () => {
+  let runs = 0;
+  const query = { then: (resolve) => resolve(`${++runs} row deleted`) };
+  const wrap = ({ query_pay }) => gated({ query_pay: { ...query_pay, execute: () => query } });
+  const { messages, go, decided, told } = office("query", [["pay", { to: "Dana", cents: 500 }]], { wrap });
+  await go();
+  const deciding = decided();
+  await dana("query_pay", "approve:0");
+  messages.push(await deciding);
+  await go();
+
+  assert.equal(runs, 1);
+  assert.match(told(), /1 row deleted/);
+});
+
 test("an agent and a stream pause and go on in the same way", async () => {
   const { ran, tools, messages, given } = office("agent", [["pay", { to: "Dana", cents: 500 }]]);
   const agent = new ToolLoopAgent(given);
