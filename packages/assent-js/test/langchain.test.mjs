@@ -16,22 +16,26 @@ function office(name) {
     tool(({ to }) => `${ran.push(`${what} ${to}`)}`, { name: `${name}_${what}`, description: what, schema });
   const calls = ["mail", "call"].map((what) => ({ name: `${name}_${what}`, args: { to: "dana" }, id: what }));
   const interruptOn = { [`${name}_mail`]: true, [`${name}_call`]: true };
+  const checkpointer = new MemorySaver();
   const agent = createAgent({
     model: new FakeToolCallingModel({ toolCalls: [calls, []] }),
     tools: [made("mail"), made("call")],
     middleware: [humanInTheLoopMiddleware({ interruptOn })],
-    checkpointer: new MemorySaver(),
+    checkpointer,
   });
   const config = { configurable: { thread_id: name } };
   const resume = (answer) => agent.invoke(new Command({ resume: answer }), config);
-  return { ran, agent, config, resume, start: () => agent.invoke({ messages: "Go." }, config) };
+  return { ran, agent, checkpointer, config, resume, start: () => agent.invoke({ messages: "Go." }, config) };
 }
 
+// cell("LangChain JS", "Approve: runs", "Edit: runs edited", "Respond: not offered", "Batch: one card", "Partly decided: waits")
 test("a batch is asked on one card and runs as it was decided; then the cards say that it went on", async () => {
   const { ran, resume, start } = office("batch");
   const { __interrupt__: pauses } = await start();
+  assert.deepEqual(pauses[0].value.reviewConfigs[0].allowedDecisions, ["approve", "edit", "reject"]);
   const running = reviewing(approvals, pauses, { run: "batch" }, resume);
   await dana("batch_mail", "edit:0", { to: "erik" });
+  assert.deepEqual(ran, []);
   await dana("batch_mail", "approve:1");
   const result = await running;
 
@@ -40,15 +44,50 @@ test("a batch is asked on one card and runs as it was decided; then the cards sa
   await dana("the agent has resumed");
 });
 
+// cell("LangChain JS", "Reject: told")
 test("one rejection keeps the other calls of the batch from running, and the card says so before", async () => {
   const { ran, resume, start } = office("reject");
   const { __interrupt__: pauses } = await start();
   const running = reviewing(approvals, pauses, { run: "reject" }, resume);
   assert.match(await dana("reject_mail", "approve:0"), /runs no other call of this batch either/);
   await dana("reject_mail", "reject:1", { reason: "Not now." });
-  await running;
+  const { messages } = await running;
 
   assert.deepEqual(ran, []);
+  assert.match(JSON.stringify(messages), /Not now\./);
+});
+
+// cell("LangChain JS", "Nobody decides: told", "Withdrawn: error")
+test("silence is a rejection, and a question that is withdrawn resumes nothing", async (t) => {
+  const late = office("late");
+  const { __interrupt__: pauses } = await late.start();
+  const { messages } = await reviewing(approvals, pauses, { run: "late", expiresIn: 1 }, late.resume);
+  assert.match(JSON.stringify(messages), /Nobody decided in time/);
+
+  const gone = office("gone_chain");
+  const { __interrupt__: asked } = await gone.start();
+  const { mock } = t.mock.method(globalThis, "fetch");
+  const running = reviewing(approvals, asked, { run: "gone_chain" }, gone.resume);
+  await dana("gone_chain_mail");
+  const [url, { headers }] = mock.calls.map((call) => call.arguments).find(([each]) => each.includes("?wait="));
+  await fetch(url.replace(/\?.*/, ""), { method: "DELETE", headers });
+  await assert.rejects(running, { name: "InterruptWithdrawnError" });
+  assert.deepEqual([...late.ran, ...gone.ran], []);
+});
+
+// cell("LangChain JS", "Changed: **runs**")
+test("LangChain JS runs what its checkpointer has, also when somebody has changed that", async () => {
+  const { ran, checkpointer, resume, start } = office("moved");
+  const { __interrupt__: pauses } = await start();
+  for (const entry of Object.values(checkpointer.storage.moved[""])) {
+    entry[0] = new TextEncoder().encode(new TextDecoder().decode(entry[0]).replaceAll('"to":"dana"', '"to":"erik"'));
+  }
+  const running = reviewing(approvals, pauses, { run: "moved" }, resume);
+  await dana("moved_mail", "approve:0");
+  await dana("moved_mail", "approve:1");
+  await running;
+
+  assert.deepEqual(ran, ["mail erik", "call erik"]);
 });
 
 test("a pause with arguments that JSON would change is asked about by nobody", async () => {
@@ -60,6 +99,7 @@ test("a pause with arguments that JSON would change is asked about by nobody", a
   }
 });
 
+// cell("LangChain JS", "Process ended: found again", "Resumed twice: refused")
 test("a run that failed or was started again finds its question, and is resumed once", async () => {
   const { ran, agent, config, resume, start } = office("again");
   const { __interrupt__: pauses } = await start();
