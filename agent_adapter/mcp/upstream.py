@@ -116,7 +116,9 @@ class Upstream:
             self._forget(client)
             raise MCPError(types.CONNECTION_CLOSED, f"the connection to {self.name} has ended") from error
         except ValidationError as error:
-            raise MCPError(types.INTERNAL_ERROR, f"the answer of {self.name} is no result") from error
+            raise MCPError(
+                types.INTERNAL_ERROR, f"{self.name} answered with something that is not a result"
+            ) from error
 
 
 def _first(error: BaseException) -> BaseException:

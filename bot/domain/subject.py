@@ -198,7 +198,7 @@ def _kind(path: tuple[str, ...], value: Any, schema: Any, *, is_number: bool) ->
         return Kind.OTHER
     kinds = {_KIND_OF[word] for word in _words(path[-1]) if word in _KIND_OF}
     if is_number and (of_numbers := kinds & {Kind.MONEY, Kind.LIMIT}):
-        # The id of a payment is no amount.
+        # The id of a payment is not an amount.
         return max(of_numbers)
     if isinstance(value, str) and Kind.MONEY in kinds:
         return Kind.MONEY

@@ -114,7 +114,7 @@ def applies_to(before: Approval, index: int, asked: Approval, action: Action) ->
         return False
     if before.interrupt.agent != asked.interrupt.agent or known.request.name != action.request.name:
         return False
-    # A tool may ask in its own words whether it goes on. Whoever approves its calls has not answered that.
+    # A tool may ask a question in its own words. An approval of its calls does not answer that question.
     if known.config.effects != action.config.effects:
         return False
     if terms.scope == "run" and before.interrupt.run != asked.interrupt.run:
