@@ -14,20 +14,12 @@ from agent_adapter.contract.hitl import ActionRequest, HITLRequest, ReviewConfig
 from agent_adapter.contract.wire import check_request
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 
-_FILES = "it reads files, which Claude Code limits by its own rules"
-_OUTPUT = "it reads what an approved command prints"
-READING: Mapping[str, str] = {
-    **dict.fromkeys(("Read", "NotebookRead", "Glob", "Grep", "LS"), _FILES),
-    **dict.fromkeys(("BashOutput", "TaskOutput"), _OUTPUT),
-    **dict.fromkeys(("ListAgents", "CronList"), "it lists what this session has started"),
-    "TodoWrite": "it writes Claude's own list of steps, which runs nothing",
-    "ToolSearch": "it reads descriptions of tools",
-}
-"""The tools that run without a question, each with the reason. All others are asked about, also unknown ones."""
+READING = ("Read", "Glob", "Grep", "BashOutput", "TaskOutput",
+           "ListAgents", "CronList", "TodoWrite", "ToolSearch")  # fmt: skip
+"""The tools that run without a question: they read, within Claude Code's own rules, or write its own list of steps."""
 GATED = (
-    "Bash", "PowerShell", "Monitor", "KillShell", "TaskStop",
-    "Edit", "Write", "NotebookEdit", "EnterWorktree", "ExitWorktree",
-    "WebFetch", "WebSearch", "Agent", "Task", "SendMessage", "Skill", "Workflow", "ReportFindings",
+    "Bash", "PowerShell", "Monitor", "KillShell", "TaskStop", "Edit", "Write", "NotebookEdit", "EnterWorktree",
+    "ExitWorktree", "WebFetch", "WebSearch", "Agent", "Task", "SendMessage", "Skill", "Workflow", "ReportFindings",
     "CronCreate", "CronDelete", "ScheduleWakeup", "mcp__*",
 )  # fmt: skip
 """The tools that Claude Code prompts for where it has lost the hook."""
@@ -37,11 +29,11 @@ _SHELLS = {"Bash", "PowerShell", "Monitor"}
 _SUBJECTS = ("command", "file_path", "notebook_path", "url", "query", "prompt")
 _CHANGES = {"Edit", "Write", "NotebookEdit"}
 _PLACES = ("file_path", "notebook_path", "path")
-_PROGRAM = (sys.prefix, Path(os.__file__).parent, Path(__file__).parents[1], "/etc/claude-code")
-_OWN = tuple({os.path.realpath(each) for each in _PROGRAM})
-"""Where the program of the hook is, and the managed settings."""
-_MARK = re.compile(r"\.claude|\.mcp\.json$", re.IGNORECASE)
-_NAMED = (".claude", ".mcp.json", *(own.casefold() for own in _OWN if sys.prefix != sys.base_prefix))
+_OWN = {*map(os.path.realpath, (sys.prefix, Path(os.__file__).parent, Path(__file__).parents[1]))}
+"""Where the program of the hook is."""
+_STARTS = re.compile(r"/\.(claude(?!/worktrees/)|mcp\.json$|git(config)?(/|$))|^/etc/", re.IGNORECASE)
+"""The files by which Claude Code, Git and shells start programs."""
+_NAMED = (".claude", ".mcp.json", "/etc/claude-code", *(_OWN if sys.prefix != sys.base_prefix else ()))
 
 
 def home() -> Path:
@@ -81,17 +73,28 @@ class ToolCall:
     @property
     def is_protected(self) -> bool:
         """Whether it is about Claude Code's settings or the program of the hook. No standing approval is enough for it."""
-        paths = [self._real(each) for each in (".", *(self.input.get(name) for name in _PLACES)) if each]
-        return (
-            any(path.is_relative_to(own) for path in paths for own in (*_OWN, os.path.realpath(home())))
-            or any(_MARK.match(part) for path in paths for part in path.parts)
-            or any(text in encode(dict(self.input)).casefold() for text in _NAMED)
-        )
+        places = map(self._real, [".", *filter(None, map(self.input.get, _PLACES))])
+        said = encode(dict(self.input)).casefold()
+        return any(map(self._starts, places)) or any(text.casefold() in said for text in _NAMED)
 
     def look(self) -> SeenFile | None:
         """Read the file that it changes; `None` for a tool that changes no single file."""
-        named = self.input.get("file_path", self.input.get("notebook_path"))
-        return SeenFile.look(self._real(named)) if self.tool in _CHANGES else None
+        if self.tool not in _CHANGES:
+            return None
+        path = self._real(self.input.get("file_path", self.input.get("notebook_path")))
+        if self._starts(path):
+            raise InvalidRequestError(f"{path} may start programs unasked: ask a person to change it")
+        return SeenFile.look(path)
+
+    def _starts(self, path: Path) -> bool:
+        """Whether Claude Code, Git or a shell may start programs by this file, and nobody would be asked."""
+        user, config = (Path(os.path.realpath(each)) for each in (Path.home(), home()))
+        if path.is_relative_to(config):
+            return path.relative_to(config).parts[:1] not in {("projects",), ("plans",)}
+        # What is hidden in the home folder belongs to shells and tools, unless Claude works in there.
+        top = user / path.relative_to(user).parts[0] if user in path.parents else user
+        is_hidden = top.name.startswith(".") and top != user and not self._real(".").is_relative_to(top)
+        return is_hidden or any(path.is_relative_to(own) for own in _OWN) or bool(_STARTS.search(f"{path}"))
 
     def _real(self, named: Any) -> Path:
         if not isinstance(named, str) or "\0" in named:

@@ -55,9 +55,7 @@ def approved_input(call: ToolCall, decided: DecidedCall, file: SeenFile | None) 
     """Return the input that may run now, by what people decided."""
     given = to_input(call, decided.args, file)
     if decided.record.sticky and call.is_protected:
-        raise DecisionNotAllowedError(
-            "a standing approval is not enough for Claude Code's settings and this hook"
-        )
+        raise DecisionNotAllowedError("no standing approval is enough for Claude Code's own files")
     if file and call.look() != file:
         raise DecisionNotAllowedError(f"{file.path} changed while people decided: read it again")
     return given

@@ -63,6 +63,8 @@ def with_hook(found: Mapping[str, Any], command: str, wait: int) -> Settings:
             groups[:] = [*without_hook(groups), ours]
     ask = _part(_part(settings, "permissions", dict), "ask", list)
     ask += [tool for tool in GATED if tool not in ask]
+    # Else Claude Code prompts for no command that it runs in its sandbox.
+    _part(settings, "sandbox", dict)["autoAllowBashIfSandboxed"] = False
     return settings
 
 
@@ -122,9 +124,6 @@ def ways_around(project: Path) -> Iterator[str]:
             yield f"{path}: another hook for PermissionRequest, and the first one that answers decides"
         for name in filter(_TAKES_OVER.match, found.get("env") or ()):
             yield f"{path}: env has {name}, which can put something else in the place of the hook"
-        sandbox = found.get("sandbox") or {}
-        if sandbox.get("enabled") and sandbox.get("autoAllowBashIfSandboxed", True):
-            yield f"{path}: with sandbox.autoAllowBashIfSandboxed, Bash is not prompted for: set it to false"
     for folder in (home(), project / ".claude"):
         for path in [
             each for kind in ("skills", "agents", "commands") for each in folder.glob(f"{kind}/**/*.md")

@@ -47,8 +47,7 @@ def test_the_hook_for_a_prompt_gets_no_id_of_the_call():
 
 
 def test_only_a_written_list_of_tools_runs_without_a_question():
-    """Each has its reason. Tools that nobody here has met are asked about."""
-    assert all(READING.values())
+    """Tools that nobody here has met are asked about."""
     assert not {*READING} & {*GATED, *REFUSED}
     assert [tool for tool in ("Read", "Bash", "mcp__files__read", "Tomorrow") if tool in READING] == ["Read"]
 
@@ -201,33 +200,72 @@ def test_what_is_no_file_is_not_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("tool", "given"),
+    "path",
     [
-        ("Write", {"file_path": ".claude/settings.local.json"}),
-        ("Write", {"file_path": "sub/.Claude/x"}),
-        ("Write", {"file_path": "~/.claude/settings.json"}),
-        ("Write", {"file_path": "~/.claude.json"}),
-        ("Edit", {"file_path": "/srv/app/x/../.mcp.json"}),
-        ("Edit", {"file_path": f"{sys.prefix}/lib/x.pth"}),
-        ("Edit", {"file_path": str(Path(__file__).parents[3] / "agent_adapter/ask.py")}),
-        ("Bash", {"command": "echo {} > .claude/settings.json"}),
-        ("mcp__files__write", {"files": [{"path": "/srv/app/.mcp.json"}]}),
+        ".claude/settings.local.json",
+        "sub/.Claude/skills/x/SKILL.md",
+        ".claude/worktrees/x/.claude/settings.json",
+        ".mcp.json",
+        ".git/hooks/pre-commit",
+        "/srv/app/x/../.mcp.json",
+        "~/.claude/settings.json",
+        "~/.claude/agents/x.md",
+        "~/.claude.json",
+        "~/.bashrc",
+        "~/.local/bin/ls",
+        "/etc/claude-code/managed-settings.json",
+        f"{sys.prefix}/lib/x.pth",
+        str(Path(__file__).parents[3] / "agent_adapter/ask.py"),
     ],
 )
-def test_the_settings_and_the_hook_itself_are_protected(tool, given):
-    """Whoever changes them can take the hook away."""
+def test_a_file_that_starts_programs_unasked_is_not_changed(path):
+    """Claude Code, Git or a shell would run what stands in it, and nobody would be asked about that."""
+    with pytest.raises(InvalidRequestError, match="may start programs unasked"):
+        asked("Write", "/srv/app", file_path=path, content="x")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "claude.md",
+        ".github/workflows/ci.yml",
+        ".gitignore",
+        ".claude/worktrees/x/a.py",
+        "~/.claude/projects/p/memory/MEMORY.md",
+        "~/.claude/plans/plan.md",
+        "~/.dotfiles/a.txt",
+    ],
+)
+def test_other_files_are_asked_about(path):
+    """Also Claude's plans, its memory and its worktrees, and a project in a hidden folder that Claude works in."""
+    call = ToolCall.of(sent("Write", Path.home() / ".dotfiles", file_path=path, content="x"))
+
+    assert to_request(call, call.look())
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("Bash", {"command": "echo {} > .claude/settings.json"}),
+        ("mcp__files__write", {"files": [{"path": "/srv/app/.mcp.json"}]}),
+        ("mcp__files__write", {"path": "/srv/app/.git/config"}),
+    ],
+)
+def test_no_standing_approval_is_enough_for_a_call_that_names_such_a_file(tool, given):
+    """A person sees each of them."""
     assert ToolCall.of(sent(tool, **given)).is_protected
 
 
-def test_a_link_to_the_settings_is_protected(tmp_path):
+def test_a_link_to_the_settings_is_no_way_to_them(tmp_path):
     """The file that would change counts, and not its name."""
     (tmp_path / ".claude").mkdir()
     (tmp_path / "notes").symlink_to(tmp_path / ".claude")
 
-    assert ToolCall.of(sent("Write", tmp_path, file_path="notes/settings.json")).is_protected
+    with pytest.raises(InvalidRequestError, match="may start programs unasked"):
+        asked("Write", tmp_path, file_path="notes/settings.json", content="{}")
 
 
-def test_other_calls_are_not_protected():
-    """A standing approval is enough for them."""
+def test_a_standing_approval_is_enough_for_other_calls():
+    """People have allowed them."""
     assert not ToolCall.of(sent("Bash", command="npm test")).is_protected
     assert not ToolCall.of(sent("Write", file_path="claude.md", content="hello")).is_protected

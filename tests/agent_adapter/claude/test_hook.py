@@ -142,7 +142,7 @@ def test_a_standing_approval_is_not_enough_for_the_settings():
     record = DecisionRecord(decided_by="U0DANA", decided_at=datetime.now(UTC), sticky="billing.earlier:0")
     args = {**call.input, "cwd": call.cwd}
 
-    with pytest.raises(DecisionNotAllowedError, match="a standing approval is not enough"):
+    with pytest.raises(DecisionNotAllowedError, match="no standing approval is enough"):
         approved_input(call, DecidedCall("Bash", approve(), record, "key", None, args), None)
 
 

@@ -1,6 +1,7 @@
 """The real program of Claude Code, offline: what it runs, and what it does not run, with the hook that `init` writes."""
 
 import asyncio
+import shutil
 import sys
 from pathlib import Path
 
@@ -155,3 +156,15 @@ def test_check_finds_that_a_call_would_run(project):
     weak["permissions"]["ask"] = []
 
     assert check.tried(CLI, [{}, weak, {}], way) == "runs"
+
+
+@pytest.mark.skipif(not (shutil.which("bwrap") and shutil.which("socat")), reason="no sandbox here")
+def test_the_sandbox_takes_no_prompt_away(project):
+    """A user's own file lets every command run in it. Without what `init` writes, that holds when the hook is lost."""
+    (way,) = [way for way in check.WAYS if "prints nothing" in way.name]
+    user = {"sandbox": {"enabled": True, "autoAllowBashIfSandboxed": True}}
+    ours = read(project / ".claude/settings.json")
+
+    assert check.tried(CLI, [user, ours, ours], way) == "refused"
+    weak = {**ours, "sandbox": {}}
+    assert check.tried(CLI, [user, weak, weak], way) == "runs"

@@ -50,6 +50,7 @@ def test_every_tool_but_the_reading_ones_starts_the_hook(project):
     (group,) = found["hooks"]["PreToolUse"]
     assert group["matcher"] == f"^(?!(?:{'|'.join(READING)})$)"
     assert found["permissions"]["ask"] == [*GATED]
+    assert found["sandbox"] == {"autoAllowBashIfSandboxed": False}
 
 
 def test_a_second_run_changes_nothing(project, capsys):
@@ -123,7 +124,6 @@ ANSWERS = {"hooks": {"PermissionRequest": [{"hooks": [{"type": "command", "comma
     [
         (PLUGIN, encode(ANSWERS), "another hook for PermissionRequest"),
         (".claude/settings.local.json", '{"env": {"CLAUDE_CODE_SHELL_PREFIX": "yes"}}', "env has CLAUDE_CODE_SHELL"),
-        ("home/.claude/settings.json", '{"sandbox": {"enabled": true}}', "Bash is not prompted for"),
         (".claude/skills/tidy/SKILL.md", "---\nname: tidy\nhooks:\n  PreToolUse: []\n---\n", "hooks of its own"),
     ],
 )  # fmt: skip
