@@ -184,7 +184,7 @@ def masked_digest(tool: str, args: Any, mask: Collection[str]) -> str:
 
     The digest of a short masked value could be guessed by trying, so masked values are replaced first.
     """
-    return digest("arguments", tool, encode(plain(hide(args, mask))))
+    return digest("arguments", tool, encode(plain(hide(args, mask)) if mask else args))
 
 
 def _scrubbed(value: Any, secrets: Sequence[str]) -> Any:

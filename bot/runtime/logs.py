@@ -65,7 +65,9 @@ class _Lines(logging.Formatter):
             **{name: fields[name] for name in fields.keys() - _OF_EVERY_RECORD},
             "level": record.levelname.lower(),
             "logger": record.name,
-            "timestamp": datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+            "timestamp": datetime.fromtimestamp(record.created, UTC)
+            .isoformat(timespec="microseconds")
+            .replace("+00:00", "Z"),
         }
         if record.exc_info:
             event["exception"] = _tell(record.exc_info[1])

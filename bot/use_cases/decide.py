@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager, nullcontext
+from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -348,7 +348,8 @@ class Decisions:
         outcomes, change = cast(state, judged)
         ends = min(asyncio.get_running_loop().time(), until) + WRITE_WITHIN
         change = self._signed(state, judged, change, at)
-        async with self._turn(state.id, ends):
+        turn = await self._turn(state.id, ends)
+        try:
             is_fresh, newest = False, state
             for _ in range(ATTEMPTS):
                 if change:
@@ -372,10 +373,12 @@ class Decisions:
                 judged = await self._judged(state, given, until)
                 outcomes, change = cast(state, judged)
                 change = self._signed(state, judged, change, at)
+        finally:
+            turn.release()
         raise StoreUnavailableError("others kept voting while this vote was recorded")
 
-    @asynccontextmanager
-    async def _turn(self, interrupt_id: str, ends: float) -> AsyncIterator[None]:
+    async def _turn(self, interrupt_id: str, ends: float) -> asyncio.Lock:
+        """Take the turn to decide about a record. The caller releases it."""
         turn = self.store.turn(interrupt_id)
         try:
             # Nearly every click finds it free, and needs no timer.
@@ -383,10 +386,7 @@ class Decisions:
                 await turn.acquire()
         except TimeoutError as error:
             raise StoreUnavailableError("others decide about this record, and Redis is slow") from error
-        try:
-            yield
-        finally:
-            turn.release()
+        return turn
 
     def _signed(self, state: Approval, given: Cast, change: Change | None, at: datetime) -> Change | None:
         """Give a change with what these ballots say, signed, if this bot has a key and the change decides something."""
