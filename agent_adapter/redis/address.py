@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
-from redis.asyncio.connection import parse_url
+from redis.asyncio import ConnectionPool
 
 from agent_adapter.errors import WrongArgumentError
 
@@ -105,8 +105,8 @@ def address_of(url: str, *, where: str = "this") -> str:
         ) from None
     shown = address.shown if address.hosts else _server_of(url, where)
     try:
-        parse_url(address.server_url)
-    except ValueError as error:
+        ConnectionPool.from_url(address.server_url).make_connection()
+    except (ValueError, TypeError) as error:
         raise WrongArgumentError(f"{where} has an option to correct or to leave out: {error}") from None
     return shown
 

@@ -215,6 +215,7 @@ WRONG = {
         f"redis{rest}?socket_timeout=s3cret"
         for rest in ("://cache/0", "+sentinel://one/pay", "+cluster://one")
     ],
+    "unexpected keyword argument 'socket_timout'": ["redis://:s3cret@cache/0?socket_timout=1"],
 }
 
 
