@@ -55,11 +55,11 @@ class SeenFile:
             # An edit of Claude Code finds its text with either line end, and keeps those of the file.
             before = before.replace("\r\n", "\n")
             after = _replaced(given, before)
-        lines = unified_diff(before.split("\n"), after.split("\n"), "before", "after", lineterm="")
+        lines = [*unified_diff(before.split("\n"), after.split("\n"), lineterm="")][2:]
+        added, removed = (sum(line.startswith(sign) for line in lines) for sign in "+-")
+        said = f"{'Replaces the whole file. ' * (tool == 'Write')}Lines: {added} added, {removed} removed."
         # A card would spell out the space before an empty line.
-        changed = "\n".join("" if line == " " else line for line in [*lines][2:]) or "Nothing changes."
-        replaces = f"Replaces the whole file. Lines until now: {len(before.splitlines()):,}.\n"
-        return replaces + changed if tool == "Write" else changed
+        return "\n".join([said, *("" if line == " " else line for line in lines)])
 
 
 def _replaced(edit: Mapping[str, Any], text: str) -> str:

@@ -87,8 +87,8 @@ async def run_program(source: str, name: str, redis_url: str, instead: dict[str,
 
 
 async def start_page(name: str, redis_url: str, model_url: str, instead: dict[str, str] | None = None) -> str:
-    """Run the one program of a page in a process of its own, with the model behind this address, and give what it printed."""
-    (source,) = files_of(name).values()
+    """Run the first program of a page in a process of its own, with the model behind this address, and give what it printed."""
+    source, *_ = files_of(name).values()
     source = re.sub('"openai:[^"]+"', CLAUDE, _with_users(source, redis_url))
     for piece, other in (instead or {}).items():
         source = source.replace(piece, other)
