@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any, Self
 
 from agent_adapter.claude.files import SeenFile
@@ -29,11 +30,12 @@ _SHELLS = {"Bash", "PowerShell", "Monitor"}
 _SUBJECTS = ("command", "file_path", "notebook_path", "url", "query", "prompt")
 _CHANGES = {"Edit", "Write", "NotebookEdit"}
 _PLACES = ("file_path", "notebook_path", "path")
-_OWN = {*map(os.path.realpath, (sys.prefix, Path(os.__file__).parent, Path(__file__).parents[1]))}
+_PROGRAM = tuple(map(os.path.realpath, (sys.prefix, Path(__file__).parents[1])))
 """Where the program of the hook is."""
-_STARTS = re.compile(r"/\.(claude(?!/worktrees/)|mcp\.json$|git(config)?(/|$))|^/etc/", re.IGNORECASE)
-"""The files by which Claude Code, Git and shells start programs."""
-_NAMED = (".claude", ".mcp.json", "/etc/claude-code", *(_OWN if sys.prefix != sys.base_prefix else ()))
+_STARTS = re.compile(r"/\.(claude(\.json|/(?!worktrees/)|$)|mcp\.json$|git(/|$))", re.IGNORECASE)
+"""The files in a project by which Claude Code or Git start programs."""
+_LINKS = (".claude", ".claude/*", ".claude/*/*", ".mcp.json", ".git")
+"""Where a link could give such a file another name."""
 
 
 def home() -> Path:
@@ -72,29 +74,28 @@ class ToolCall:
 
     @property
     def is_protected(self) -> bool:
-        """Whether it is about Claude Code's settings or the program of the hook. No standing approval is enough for it."""
-        places = map(self._real, [".", *filter(None, map(self.input.get, _PLACES))])
-        said = encode(dict(self.input)).casefold()
-        return any(map(self._starts, places)) or any(text.casefold() in said for text in _NAMED)
+        """Whether it names Claude Code's settings or the program of the hook. No standing approval is enough for it."""
+        said = f"{self.cwd} {encode(dict(self.input))}".casefold()
+        names = (".claude", ".mcp.json", "/claude-code", str(home()), _PROGRAM[1])
+        return any(name.casefold() in said for name in names)
 
     def look(self) -> SeenFile | None:
         """Read the file that it changes; `None` for a tool that changes no single file."""
         if self.tool not in _CHANGES:
             return None
         path = self._real(self.input.get("file_path", self.input.get("notebook_path")))
-        if self._starts(path):
-            raise InvalidRequestError(f"{path} may start programs unasked: ask a person to change it")
+        if not self._may_change(path):
+            raise InvalidRequestError(f"{path} is outside of the project, or may start programs unasked")
         return SeenFile.look(path)
 
-    def _starts(self, path: Path) -> bool:
-        """Whether Claude Code, Git or a shell may start programs by this file, and nobody would be asked."""
-        user, config = (Path(os.path.realpath(each)) for each in (Path.home(), home()))
-        if path.is_relative_to(config):
-            return path.relative_to(config).parts[:1] not in {("projects",), ("plans",)}
-        # What is hidden in the home folder belongs to shells and tools, unless Claude works in there.
-        top = user / path.relative_to(user).parts[0] if user in path.parents else user
-        is_hidden = top.name.startswith(".") and top != user and not self._real(".").is_relative_to(top)
-        return is_hidden or any(path.is_relative_to(own) for own in _OWN) or bool(_STARTS.search(f"{path}"))
+    def _may_change(self, path: Path) -> bool:
+        project, user, own = map(self._real, (os.environ.get("CLAUDE_PROJECT_DIR") or ".", "~", str(home())))
+        if any(path.is_relative_to(own / notes) for notes in ("plans", "projects")):
+            return True
+        folders = [each for each in (project, self._real(gettempdir())) if not user.is_relative_to(each)]
+        links = [self._real(str(each)) for name in _LINKS for each in project.glob(name) if each.is_symlink()]
+        is_start = _STARTS.search(f"{path}") or any(map(path.is_relative_to, (own, *_PROGRAM, *links)))
+        return any(map(path.is_relative_to, folders)) and not is_start
 
     def _real(self, named: Any) -> Path:
         if not isinstance(named, str) or "\0" in named:

@@ -18,7 +18,7 @@ PROGRAM = "-m agent_adapter.claude hook"
 EVENTS = {"PreToolUse": f"^(?!(?:{'|'.join(READING)})$)", "PermissionRequest": "*"}
 """The hooks, each with the tools that it is for: one asks people, the other answers the prompt about the same call."""
 _TAKES_OVER = re.compile(
-    r"CLAUDE_CODE_SHELL|CLAUDE_CONFIG_DIR|PYTHON|LD_|DYLD_|BASH_ENV|ENV$|PATH$|REDIS_URL|ASSENT_"
+    r"CLAUDE_CODE_SHELL|CLAUDE_(CONFIG|PROJECT)_DIR|LD_|DYLD_|BASH_ENV|ENV$|PATH$|REDIS_URL|ASSENT_"
 )
 SPARE = 120
 """Seconds that the hook may take longer than people may."""
@@ -26,8 +26,8 @@ SPARE = 120
 
 def hook_command(options: Sequence[str]) -> str:
     """Return the command of the hook. Whatever it ends with, also when it is missing, becomes the exit code that refuses."""
-    # With -P, no file in the project's folder can be imported in place of a module of the hook.
-    return f"{shlex.join([sys.executable, '-P', *shlex.split(PROGRAM), *options])} || exit 2"
+    # With -I, no setting and no file of the project puts another module in the place of one of the hook.
+    return f"{shlex.join([sys.executable, '-I', *shlex.split(PROGRAM), *options])} || exit 2"
 
 
 def places(project: Path) -> list[Path]:

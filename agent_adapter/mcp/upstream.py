@@ -13,11 +13,14 @@ from mcp.shared.dispatcher import ProgressFnT
 from pydantic import ValidationError
 
 from agent_adapter.background import in_background
+from agent_adapter.errors import InvalidRequestError
 from agent_adapter.redis.pool import end_task
 
 R = TypeVar("R", bound=types.Result)
 TOKEN = "ASSENT_MCP_UPSTREAM_TOKEN"  # noqa: S105  # the name of a setting
 _TIMES = httpx2.Timeout(30, read=None)
+ANSWERS_WITHIN = 30.0
+"""Seconds in which a server says what it is, and gives a page of its tools. A call of a tool may take any time."""
 _SESSION_OVER = "Session terminated"
 """What the SDK says when a server over HTTP does not know the session any more."""
 
@@ -29,6 +32,9 @@ class Upstream:
         """Prepare it. The target is a URL, or a command with its arguments."""
         self.name = name
         self._target = target
+        self._is_url = target[0].startswith(("http://", "https://"))
+        if self._is_url and len(target) > 1:
+            raise InvalidRequestError(f"{target[1]}: nothing comes after the URL of a server")
         self._client: asyncio.Future[Client] | None = None
         self._owner: asyncio.Task[None] | None = None
 
@@ -58,18 +64,20 @@ class Upstream:
             async with AsyncExitStack() as stack:
                 # Without callbacks, the server cannot ask the gateway's client for anything.
                 server = await self._server(stack)
-                client.set_result(await stack.enter_async_context(Client(server, cache=None)))
+                async with asyncio.timeout(ANSWERS_WITHIN):
+                    connected = await stack.enter_async_context(Client(server, cache=None))
+                client.set_result(connected)
                 await asyncio.Event().wait()
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001  # each transport has errors of its own
             if not client.done():
-                said = f"{self.name} cannot be reached: {_first(error)}"
+                said = f"{self.name} cannot be reached: {_first(error) or 'it does not answer'}"
                 client.set_exception(MCPError(types.CONNECTION_CLOSED, said))
         finally:
             self._forget(client)
 
     async def _server(self, stack: AsyncExitStack) -> Any:
         first, *rest = self._target
-        if not first.startswith(("http://", "https://")):
+        if not self._is_url:
             return StdioServerParameters(command=first, args=rest, env=_environment())
         token = os.environ.get(TOKEN)
         headers = {"Authorization": f"Bearer {token}"} if token else {}
@@ -109,7 +117,8 @@ class Upstream:
         session = (await asyncio.shield(client)).session
         try:
             # Not `call_tool`, which would check the result in the client's place.
-            return await session.send_request(request, kind, progress_callback=progress)
+            within = None if progress else ANSWERS_WITHIN
+            return await session.send_request(request, kind, within, progress_callback=progress)
         except MCPError as error:
             if error.code != types.CONNECTION_CLOSED and error.message != _SESSION_OVER:
                 raise
@@ -121,9 +130,9 @@ class Upstream:
             ) from error
 
 
-def _first(error: BaseException) -> BaseException:
-    """Return the first error in groups of them."""
-    return _first(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
+def _first(error: BaseException) -> str:
+    """Return what the first error in groups of them says."""
+    return _first(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else str(error)
 
 
 def _environment() -> dict[str, str]:

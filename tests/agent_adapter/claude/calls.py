@@ -1,6 +1,10 @@
 """Tool calls as Claude Code sends them to a hook."""
 
+import sys
 from typing import Any
+
+PYTHON = sys.executable
+"""Not the one that stands in its place in these tests."""
 
 
 def sent(tool: str, cwd: object = "/srv/app", **changed: Any) -> dict[str, Any]:

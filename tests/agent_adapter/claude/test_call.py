@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from tempfile import gettempdir
 
 import pytest
 
@@ -91,10 +92,10 @@ def test_a_tool_of_an_mcp_server_runs_with_all_its_arguments():
         ("Bash", {"command": "ls"}, {"command": "ls"}),
         (
             "Write",
-            {"file_path": "/a", "content": ""},
-            {"file_path": "/b", "diff": "A new file.", "content": ""},
+            {"file_path": "a", "content": ""},
+            {"file_path": "b", "diff": "A new file.", "content": ""},
         ),
-        ("Write", {"file_path": "/a", "content": ""}, {"file_path": "/a", "diff": "Other.", "content": ""}),
+        ("Write", {"file_path": "a", "content": ""}, {"file_path": "a", "diff": "Other.", "content": ""}),
     ],
 )
 def test_an_edit_cannot_move_a_call(tool, given, args):
@@ -212,19 +213,19 @@ def test_what_is_no_file_is_not_read(tmp_path):
         ".claude/worktrees/x/.claude/settings.json",
         ".mcp.json",
         ".git/hooks/pre-commit",
-        "/srv/app/x/../.mcp.json",
+        "sub/x/../.mcp.json",
         "~/.claude/settings.json",
-        "~/.claude/agents/x.md",
         "~/.claude.json",
         "~/.bashrc",
-        "~/.local/bin/ls",
+        "../other/a.py",
         "/etc/claude-code/managed-settings.json",
+        "/proc/self/root/x",
         f"{sys.prefix}/lib/x.pth",
         str(Path(__file__).parents[3] / "agent_adapter/ask.py"),
     ],
 )
-def test_a_file_that_starts_programs_unasked_is_not_changed(path):
-    """Claude Code, Git or a shell would run what stands in it, and nobody would be asked about that."""
+def test_a_file_that_may_start_programs_unasked_is_not_changed(path):
+    """Claude Code, Git or a shell would run what stands in it. Outside of the project, nobody knows which files these are."""
     with pytest.raises(InvalidRequestError, match="may start programs unasked"):
         asked("Write", "/srv/app", file_path=path, content="x")
 
@@ -235,17 +236,45 @@ def test_a_file_that_starts_programs_unasked_is_not_changed(path):
         "claude.md",
         ".github/workflows/ci.yml",
         ".gitignore",
+        ".claudeignore",
         ".claude/worktrees/x/a.py",
         "~/.claude/projects/p/memory/MEMORY.md",
         "~/.claude/plans/plan.md",
-        "~/.dotfiles/a.txt",
+        f"{gettempdir()}/claude-0/notes",
     ],
 )
-def test_other_files_are_asked_about(path):
-    """Also Claude's plans, its memory and its worktrees, and a project in a hidden folder that Claude works in."""
-    call = ToolCall.of(sent("Write", Path.home() / ".dotfiles", file_path=path, content="x"))
+@pytest.mark.parametrize("project", ["/srv/app", Path.home() / ".claude-squad/worktrees/x"])
+def test_other_files_of_a_project_are_asked_about(project, path):
+    """Also Claude's plans, its memory, its worktrees and what it keeps for a moment."""
+    call = ToolCall.of(sent("Write", project, file_path=path, content="x"))
 
     assert to_request(call, call.look())
+
+
+def test_the_project_is_where_claude_code_was_started(monkeypatch):
+    """A command may have led into a folder of it."""
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/srv/app")
+
+    assert asked("Write", "/srv/app/sub", file_path="../a.py", content="x")
+
+
+@pytest.mark.parametrize("project", ["/", Path.home().parent, Path.home()])
+def test_a_folder_with_everything_of_a_user_is_no_project(project):
+    """Any program of theirs may start by a file in there."""
+    with pytest.raises(InvalidRequestError, match="outside of the project"):
+        asked("Write", project, file_path="a.py", content="x")
+
+
+@pytest.mark.parametrize("link", [".claude", ".claude/settings.json", ".claude/skills/x", ".mcp.json"])
+def test_a_link_gives_the_settings_no_other_name(tmp_path, link):
+    """The file that would change counts, by its own name and by that of the link."""
+    (tmp_path / "notes").mkdir()
+    (tmp_path / link).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / link).symlink_to(tmp_path / "notes")
+
+    for path in ("notes/x", f"{link}/x"):
+        with pytest.raises(InvalidRequestError, match="may start programs unasked"):
+            asked("Write", tmp_path, file_path=path, content="{}")
 
 
 @pytest.mark.parametrize(
@@ -253,21 +282,11 @@ def test_other_files_are_asked_about(path):
     [
         ("Bash", {"command": "echo {} > .claude/settings.json"}),
         ("mcp__files__write", {"files": [{"path": "/srv/app/.mcp.json"}]}),
-        ("mcp__files__write", {"path": "/srv/app/.git/config"}),
     ],
 )
 def test_no_standing_approval_is_enough_for_a_call_that_names_such_a_file(tool, given):
     """A person sees each of them."""
     assert ToolCall.of(sent(tool, **given)).is_protected
-
-
-def test_a_link_to_the_settings_is_no_way_to_them(tmp_path):
-    """The file that would change counts, and not its name."""
-    (tmp_path / ".claude").mkdir()
-    (tmp_path / "notes").symlink_to(tmp_path / ".claude")
-
-    with pytest.raises(InvalidRequestError, match="may start programs unasked"):
-        asked("Write", tmp_path, file_path="notes/settings.json", content="{}")
 
 
 def test_a_standing_approval_is_enough_for_other_calls():

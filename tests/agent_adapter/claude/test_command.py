@@ -29,7 +29,6 @@ def hook(redis_url, tmp_path):
         environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(tmp_path),
-            "PYTHONPATH": str(ROOT),
             "REDIS_URL": redis_url,
         }
         environment |= changed
@@ -104,11 +103,12 @@ async def test_every_doubt_is_a_no_with_a_sentence(hook, redis_url, given, chang
     assert sentence in said["permissionDecisionReason"]
 
 
-async def test_a_program_that_cannot_start_refuses(hook, tmp_path):
+@pytest.mark.parametrize("program", ["/nonexistent/python", "false"])
+async def test_a_program_that_cannot_start_refuses(hook, monkeypatch, program):
     """Python's own exit code would be 1, and that of a missing program 127."""
-    (tmp_path / "agent_adapter.py").write_text("import nothing")
+    monkeypatch.setattr(sys, "executable", program)
 
-    code, output, errors = await ended(await hook(PYTHONPATH=str(tmp_path)), RM)
+    code, output, errors = await ended(await hook(), RM)
 
     assert (code, output) == (2, b""), errors
 
@@ -122,11 +122,12 @@ def test_the_prompt_tool_says_which_package_it_needs(monkeypatch):
 
 
 async def test_a_file_of_the_project_is_not_imported(hook, redis_url, tmp_path):
-    """Claude may write files there, and the hook must not become what it wrote."""
-    (tmp_path / "redis.py").write_text("raise SystemExit(0)")
+    """Claude may write files there, and the hook must not become what it wrote, whatever Python's own settings say."""
+    for name in ("redis.py", "sitecustomize.py"):
+        (tmp_path / name).write_text("import os; os._exit(0)")
 
     async with person(redis_url, ScriptedReviewer([reject()])):
-        code, output, _ = await ended(await hook(), RM)
+        code, output, _ = await ended(await hook(PYTHONPATH=str(tmp_path)), RM)
 
     assert (code, b'"deny"' in output) == (0, True)
 

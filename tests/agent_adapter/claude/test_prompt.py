@@ -14,7 +14,7 @@ from agent_adapter.claude.settings import hook_command, install, write
 from agent_adapter.contract.arguments import encode
 from agent_adapter.testing import ScriptedReviewer, approve, edit, reject
 from tests.agent_adapter.claude.test_command import asked
-from tests.agent_adapter.claude.test_real_cli import CLI, ROOT
+from tests.agent_adapter.claude.test_real_cli import CLI
 from tests.support.deciding import person
 from tests.support.lanes import require_claude
 from tests.support.workers import ids
@@ -37,13 +37,13 @@ def project(tmp_path):
 @pytest.fixture
 def claude(project, redis_url):
     """Let Claude Code make a call, with the tool for its prompts; give what it sent back."""
-    command = [sys.executable, "-P", "-m", "agent_adapter.claude", "prompt", *OPTIONS]
+    command = [sys.executable, "-I", "-m", "agent_adapter.claude", "prompt", *OPTIONS]
     server = {"command": "sh", "args": ["-c", 'echo $$ > pid; exec "$@"', "sh", *command]}
     options = ("--mcp-config", encode({"mcpServers": {"assent": server}}))
     options += ("--permission-prompt-tool", "mcp__assent__approve")
 
     async def run(*calls, **changed):
-        environment = {"REDIS_URL": redis_url, "PYTHONPATH": str(ROOT), STAYS: "1", **changed}
+        environment = {"REDIS_URL": redis_url, STAYS: "1", **changed}
         with MessagesApi(calls) as api:
             home = project.parent / "home"
             await asyncio.to_thread(check.run_cli, CLI, project, home, api.url, options, **environment)

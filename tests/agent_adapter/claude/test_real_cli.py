@@ -2,7 +2,6 @@
 
 import asyncio
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from agent_adapter.claude.messages import MessagesApi
 from agent_adapter.claude.settings import hook_command, install, read, write
 from agent_adapter.contract.arguments import encode
 from agent_adapter.testing import ScriptedReviewer, approve, edit, reject
+from tests.agent_adapter.claude.calls import PYTHON
 from tests.support.deciding import person
 from tests.support.lanes import require_claude
 
@@ -35,7 +35,7 @@ async def claude(project, redis_url, *calls, options=(), **answers):
     """Let Claude Code make these calls, while somebody decides; give what it sent back about each."""
     async with person(redis_url, ScriptedReviewer(answers)):
         with MessagesApi(calls) as api:
-            environment = {"REDIS_URL": redis_url, "PYTHONPATH": str(ROOT)}
+            environment = {"REDIS_URL": redis_url}
             home = project.parent / "home"
             await asyncio.to_thread(check.run_cli, CLI, project, home, api.url, options, **environment)
     return [*api.results.values()]
@@ -88,7 +88,7 @@ async def test_an_approved_file_is_written(project, redis_url):
 
 async def test_a_tool_of_an_mcp_server_needs_a_person(project, redis_url):
     """It is called for nobody but them."""
-    server = {"command": sys.executable, "args": [str(Path(__file__).parent / "mcp_server.py")]}
+    server = {"command": PYTHON, "args": [str(Path(__file__).parent / "mcp_server.py")]}
     options = ("--mcp-config", encode({"mcpServers": {"files": server}}), *BYPASS)
     call = ("mcp__files__touch", {"path": str(project / "made")})
 
@@ -131,9 +131,7 @@ async def test_another_hook_cannot_change_what_was_approved(project, redis_url, 
 async def test_without_redis_nothing_runs(project, redis_url):
     """Nobody can be asked."""
     with MessagesApi([("Bash", {"command": "touch made"})]) as api:
-        await asyncio.to_thread(
-            check.run_cli, CLI, project, project.parent / "home", api.url, BYPASS, PYTHONPATH=str(ROOT)
-        )
+        await asyncio.to_thread(check.run_cli, CLI, project, project.parent / "home", api.url, BYPASS)
 
     assert "REDIS_URL is not set" in api.results["toolu_00"]
     assert not (project / "made").exists()

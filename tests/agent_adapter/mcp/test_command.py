@@ -20,6 +20,7 @@ import httpx2
 from mcp import Client, MCPError, StdioServerParameters
 
 from agent_adapter.errors import InvalidRequestError
+from agent_adapter.mcp import upstream
 from agent_adapter.mcp.__main__ import main
 from agent_adapter.mcp.tokens import Tokens
 from tests.agent_adapter.mcp.places import GATEWAY, ORDER, PAID, over_http, question, words
@@ -147,6 +148,8 @@ async def test_over_http_a_client_that_is_killed_has_dropped_its_call(place, sto
     [
         (["--", "no-such-program"], "shop cannot be reached: .*no-such-program"),
         (["http://127.0.0.1:1/mcp"], "shop cannot be reached: .*connection attempts failed"),
+        (["http://127.0.0.1:1/mcp", "x"], "x: nothing comes after the URL"),
+        (["--", "sleep", "9"], "shop cannot be reached: it does not answer"),
         (["--requested-by", "noor", "--", "true"], "not the Slack id of a person"),
         (["--http", "127.0.0.1:1", "--", "true"], "pass both or none"),
         (["--http", "1", "--tokens", "TOKENS", "--", "true"], "is not HOST:PORT"),
@@ -158,6 +161,7 @@ async def test_over_http_a_client_that_is_killed_has_dropped_its_call(place, sto
 def test_a_command_that_cannot_work_says_why(place, monkeypatch, options, said):
     """Before a client has connected."""
     monkeypatch.setenv("REDIS_URL", place.environment["REDIS_URL"])
+    monkeypatch.setattr(upstream, "ANSWERS_WITHIN", 0.5)
     place.tokens.write_text(f"U0NOOR {'0' * 64}")
     given = [str(place.tokens) if each == "TOKENS" else each for each in options]
     with pytest.raises(SystemExit, match=said):

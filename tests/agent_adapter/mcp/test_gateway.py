@@ -44,7 +44,7 @@ class Counter:
         """Connect a client through a gateway of its own."""
         async with Client(self.shop.server, mode="legacy", cache=None) as connected:
             caller = Caller(principal, run, can_return)
-            upstream = Upstream("shop", [])
+            upstream = Upstream("shop", ["shop"])
             upstream._client = asyncio.get_running_loop().create_future()
             upstream._client.set_result(connected)
             self.gateway = own = Gateway(self.approvals, upstream, rules or Rules(), lambda _: caller)
