@@ -30,7 +30,7 @@ _SHELLS = {"Bash", "PowerShell", "Monitor"}
 _SUBJECTS = ("command", "file_path", "notebook_path", "url", "query", "prompt")
 _CHANGES = {"Edit", "Write", "NotebookEdit"}
 _PLACES = ("file_path", "notebook_path", "path")
-_PROGRAM = tuple(map(os.path.realpath, (sys.prefix, Path(__file__).parents[1])))
+_PROGRAM = (Path(sys.prefix).resolve(), Path(__file__).resolve().parents[1])
 """Where the program of the hook is."""
 _STARTS = re.compile(r"/\.(claude(\.json|/(?!worktrees/)|$)|mcp\.json$|git(/|$))", re.IGNORECASE)
 """The files in a project by which Claude Code or Git start programs."""
@@ -76,7 +76,7 @@ class ToolCall:
     def is_protected(self) -> bool:
         """Whether it names Claude Code's settings or the program of the hook. No standing approval is enough for it."""
         said = f"{self.cwd} {encode(dict(self.input))}".casefold()
-        names = (".claude", ".mcp.json", "/claude-code", str(home()), _PROGRAM[1])
+        names = (".claude", ".mcp.json", "/claude-code", str(home()), str(_PROGRAM[1]))
         return any(name.casefold() in said for name in names)
 
     def look(self) -> SeenFile | None:

@@ -105,7 +105,7 @@ def address_of(url: str, *, where: str = "this") -> str:
         ) from None
     shown = address.shown if address.hosts else _server_of(url, where)
     try:
-        ConnectionPool.from_url(address.server_url).make_connection()
+        ConnectionPool.from_url(address.server_url).make_connection()  # type: ignore[no-untyped-call]
     except (ValueError, TypeError) as error:
         raise WrongArgumentError(f"{where} has an option to correct or to leave out: {error}") from None
     return shown
