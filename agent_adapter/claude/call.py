@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import Any, Self
 
-from agent_adapter.claude.files import SeenFile
+from agent_adapter.claude.files import SeenFile, links_in
 from agent_adapter.contract.arguments import MAX_ARGUMENTS_BYTES, digest, encode
 from agent_adapter.contract.hitl import ActionRequest, HITLRequest, ReviewConfig
 from agent_adapter.contract.wire import check_request
@@ -29,13 +29,12 @@ REFUSED = {"AskUserQuestion": "it cannot be asked in Slack yet: write the questi
 _SHELLS = {"Bash", "PowerShell", "Monitor"}
 _SUBJECTS = ("command", "file_path", "notebook_path", "url", "query", "prompt")
 _CHANGES = {"Edit", "Write", "NotebookEdit"}
-_PLACES = ("file_path", "notebook_path", "path")
+_PLACES = ("file_path", "notebook_path")
+_NOTES = re.compile(r"plans/|projects/[^/]+/memory/")
+"""What Claude writes for itself, in its own folder."""
 _PROGRAM = (Path(sys.prefix).resolve(), Path(__file__).resolve().parents[1])
-"""Where the program of the hook is."""
-_STARTS = re.compile(r"/\.(claude(\.json|/(?!worktrees/)|$)|mcp\.json$|git(/|$))", re.IGNORECASE)
-"""The files in a project by which Claude Code or Git start programs."""
-_LINKS = (".claude", ".claude/*", ".claude/*/*", ".mcp.json", ".git")
-"""Where a link could give such a file another name."""
+_STARTS = re.compile(r"/\.(claude(\.json|/(?!worktrees/))|mcp\.json/|git/)", re.IGNORECASE)
+"""The files in a project by which Claude Code or Git start programs. Nothing may change the hook's own, either."""
 
 
 def home() -> Path:
@@ -64,13 +63,10 @@ class ToolCall:
         if event not in {"PreToolUse", "PermissionRequest"}:
             raise InvalidRequestError(f"{event!r} is not an event that this hook answers")
         return cls(
-            tool=_text(sent, "tool_name"),
-            input=sent["tool_input"],
-            session=_text(sent, "session_id"),
-            cwd=_text(sent, "cwd"),
-            id=_text(sent, "tool_use_id") if event == "PreToolUse" else "",
-            event=event,
-        )
+            tool=_text(sent, "tool_name"), input=sent["tool_input"],
+            session=_text(sent, "session_id"), cwd=_text(sent, "cwd"),
+            id=_text(sent, "tool_use_id") if event == "PreToolUse" else "", event=event,
+        )  # fmt: skip
 
     @property
     def is_protected(self) -> bool:
@@ -83,19 +79,23 @@ class ToolCall:
         """Read the file that it changes; `None` for a tool that changes no single file."""
         if self.tool not in _CHANGES:
             return None
-        path = self._real(self.input.get("file_path", self.input.get("notebook_path")))
-        if not self._may_change(path):
-            raise InvalidRequestError(f"{path} is outside of the project, or may start programs unasked")
+        named = self.input.get("file_path", self.input.get("notebook_path"))
+        path = self._real(named)
+        if why := self._why_not_changed(path, Path(self.cwd) / named):
+            raise InvalidRequestError(f"{path} {why}: only a person changes it")
         return SeenFile.look(path)
 
-    def _may_change(self, path: Path) -> bool:
-        project, user, own = map(self._real, (os.environ.get("CLAUDE_PROJECT_DIR") or ".", "~", str(home())))
-        if any(path.is_relative_to(own / notes) for notes in ("plans", "projects")):
-            return True
-        folders = [each for each in (project, self._real(gettempdir())) if not user.is_relative_to(each)]
-        links = [self._real(str(each)) for name in _LINKS for each in project.glob(name) if each.is_symlink()]
-        is_start = _STARTS.search(f"{path}") or any(map(path.is_relative_to, (own, *_PROGRAM, *links)))
-        return any(map(path.is_relative_to, folders)) and not is_start
+    def _why_not_changed(self, path: Path, named: Path) -> str:
+        given = (os.environ.get("CLAUDE_PROJECT_DIR", "."), "~", str(home()), gettempdir())
+        project, user, own, temp = map(self._real, given)
+        if path.is_relative_to(own) and _NOTES.match(str(path.relative_to(own))):
+            return ""
+        if not any(path.is_relative_to(each) and not user.is_relative_to(each) for each in (project, temp)):
+            return f"is outside of the project, {project}"
+        links = [each for each in links_in(project / ".claude", own) if not project.is_relative_to(each)]
+        files = [self._real(f"{project}/{name}") for name in (".mcp.json", ".git")]
+        starts = any(map(path.is_relative_to, (own, *_PROGRAM, *files, *links)))
+        return "may start programs unasked" if starts or _STARTS.search(f"{path}/ {named}/") else ""
 
     def _real(self, named: Any) -> Path:
         if not isinstance(named, str) or "\0" in named:

@@ -91,9 +91,7 @@ def version_of(cli: str) -> str:
         raise InvalidRequestError(f"{cli} does not run: {error}") from error
     numbers = re.match(r"(\d+)\.(\d+)\.(\d+)", said.stdout)
     if not numbers or tuple(map(int, numbers.groups())) < OLDEST:
-        raise InvalidRequestError(
-            f"Claude Code {said.stdout.strip()} is too old: {'.'.join(map(str, OLDEST))} is needed"
-        )
+        raise InvalidRequestError(f"{said.stdout.strip()} is too old: {'.'.join(map(str, OLDEST))} is needed")
     return numbers[0]
 
 
@@ -142,11 +140,8 @@ def run_cli(cli: str, project: Path, home: Path, url: str, options: Sequence[str
 def environment(home: Path, url: str) -> dict[str, str]:
     """Return the environment of a CLI that talks to a stand-in."""
     return {
-        "PATH": os.environ.get("PATH", ""),
-        "HOME": str(home),
-        "ANTHROPIC_BASE_URL": url,
-        "ANTHROPIC_API_KEY": "none",
-        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "PATH": os.environ.get("PATH", ""), "HOME": str(home),
+        "ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "none", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         # Without it, the CLI refuses to bypass permissions for root, as in a container.
         "IS_SANDBOX": "1",
-    }
+    }  # fmt: skip

@@ -1,9 +1,11 @@
 """The file that a call changes, as it is when people are asked: its digest, and the change as a diff."""
 
 import hashlib
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import unified_diff
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -62,6 +64,15 @@ class SeenFile:
         return "\n".join([said, *("" if line == " " else line for line in lines)])
 
 
+def links_in(*tops: Path) -> Iterator[Path]:
+    """Give where the links in these folders lead, at any depth, and a folder itself if it is one."""
+    found = [*tops]
+    for place, folders, files in chain.from_iterable(map(os.walk, tops)):
+        folders[:] = {*folders} - {"worktrees", "projects"}
+        found += [Path(place, name) for name in (*folders, *files)]
+    return (Path(os.path.realpath(each)) for each in found if each.is_symlink())
+
+
 def _replaced(edit: Mapping[str, Any], text: str) -> str:
     old, new = edit.get("old_string"), edit.get("new_string")
     if not isinstance(old, str) or not isinstance(new, str):
@@ -71,11 +82,9 @@ def _replaced(edit: Mapping[str, Any], text: str) -> str:
     found = text.count(old) if old else 0
     if not found or (found > 1 and not edit.get("replace_all")):
         raise InvalidRequestError(
-            f"old_string is {f'{found} times' if found else 'not'} in the file: read the file again, and name one place"
+            f"old_string is {f'{found} times' if found else 'not'} in the file: read it again"
         )
     if not new and not old.endswith("\n") and f"{old}\n" in text:
         # Claude Code would take this line end away, too, and no diff of ours would be what runs.
-        raise InvalidRequestError(
-            "new_string is empty: to remove whole lines, let old_string end with the line end"
-        )
+        raise InvalidRequestError("new_string is empty: let old_string end with the line end, too")
     return text.replace(old, new)

@@ -72,10 +72,6 @@ def grant(call: ToolCall, given: Mapping[str, Any]) -> None:
     """Leave a file that lets one prompt with this input through, for a moment."""
     path = _grant_of(call, given)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for each in path.parent.iterdir():
-        with suppress(FileNotFoundError):
-            if not _is_fresh(each):
-                each.unlink()
     path.touch(mode=0o600)
 
 

@@ -18,7 +18,7 @@ PROGRAM = "-m agent_adapter.claude hook"
 EVENTS = {"PreToolUse": f"^(?!(?:{'|'.join(READING)})$)", "PermissionRequest": "*"}
 """The hooks, each with the tools that it is for: one asks people, the other answers the prompt about the same call."""
 _TAKES_OVER = re.compile(
-    r"CLAUDE_CODE_SHELL|CLAUDE_(CONFIG|PROJECT)_DIR|LD_|DYLD_|BASH_ENV|ENV$|PATH$|REDIS_URL|ASSENT_"
+    r"CLAUDE_CODE_SHELL|CLAUDE_(CONFIG|PROJECT)_DIR|LD_|DYLD_|BASH_ENV|REDIS_URL|ASSENT_"
 )
 SPARE = 120
 """Seconds that the hook may take longer than people may."""

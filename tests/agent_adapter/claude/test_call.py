@@ -216,6 +216,7 @@ def test_what_is_no_file_is_not_read(tmp_path):
         "sub/x/../.mcp.json",
         "~/.claude/settings.json",
         "~/.claude.json",
+        "~/.claude/projects/p/session.jsonl",
         "~/.bashrc",
         "../other/a.py",
         "/etc/claude-code/managed-settings.json",
@@ -226,7 +227,9 @@ def test_what_is_no_file_is_not_read(tmp_path):
 )
 def test_a_file_that_may_start_programs_unasked_is_not_changed(path):
     """Claude Code, Git or a shell would run what stands in it. Outside of the project, nobody knows which files these are."""
-    with pytest.raises(InvalidRequestError, match="may start programs unasked"):
+    with pytest.raises(
+        InvalidRequestError, match=r"may start programs unasked|is outside of the project, /srv/app"
+    ):
         asked("Write", "/srv/app", file_path=path, content="x")
 
 
@@ -265,16 +268,36 @@ def test_a_folder_with_everything_of_a_user_is_no_project(project):
         asked("Write", project, file_path="a.py", content="x")
 
 
-@pytest.mark.parametrize("link", [".claude", ".claude/settings.json", ".claude/skills/x", ".mcp.json"])
-def test_a_link_gives_the_settings_no_other_name(tmp_path, link):
+@pytest.mark.parametrize(
+    "link",
+    [
+        ".claude",
+        ".claude/settings.json",
+        ".claude/skills/x/y/SKILL.md",
+        ".mcp.json",
+        "../home/.claude/settings.json",
+        "../home/.claude/skills/x",
+    ],
+)
+def test_a_link_gives_the_settings_no_other_name(tmp_path, monkeypatch, link):
     """The file that would change counts, by its own name and by that of the link."""
-    (tmp_path / "notes").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    tmp_path /= "project"
+    (tmp_path / "notes").mkdir(parents=True)
     (tmp_path / link).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / link).symlink_to(tmp_path / "notes")
 
     for path in ("notes/x", f"{link}/x"):
         with pytest.raises(InvalidRequestError, match="may start programs unasked"):
             asked("Write", tmp_path, file_path=path, content="{}")
+
+
+def test_a_link_to_the_project_itself_locks_nothing(tmp_path):
+    """As one that leads back from a folder of skills."""
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude/root").symlink_to(tmp_path)
+
+    assert asked("Write", tmp_path, file_path="a.py", content="x")
 
 
 @pytest.mark.parametrize(
