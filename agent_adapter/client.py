@@ -66,6 +66,7 @@ from agent_adapter.redis.pool import (
     freeze_meta,
     open_blocking_redis,
     open_redis,
+    pipelined,
     place_of,
 )
 from agent_adapter.redis.records import Record, Records
@@ -246,6 +247,7 @@ class ApprovalClient:
                 "agent_adapter.redis.lua",
                 address=self._address,
                 cipher=self._record_cipher,
+                pipelined=pipelined(self._redis),
             )
         except AgentAdapterError:
             await self._disconnect()

@@ -53,6 +53,9 @@ class Pipelined:
             `None` while there is no connection. The call then opens one in the background.
         """
         self._place.look()
+        if self._line and self._line.loop is not asyncio.get_running_loop():
+            # Another thread would take the answers of others. What redis-py has for it says so.
+            return None
         if self._line and self.is_open:
             return self._line.send(*command)
         if self._opening is None or self._opening.done():
@@ -98,7 +101,7 @@ class _Line(asyncio.Protocol):
         self.transport = cast("asyncio.Transport", transport)
         self._reader: Any = hiredis.Reader(encoding="utf-8", notEnoughData=_NOT_YET)
         self._waiting: deque[asyncio.Future[Any]] = deque()
-        self._loop = asyncio.get_running_loop()
+        self.loop = asyncio.get_running_loop()
         self._look(None)
 
     async def introduced(self, settings: Any) -> object:
@@ -119,7 +122,7 @@ class _Line(asyncio.Protocol):
 
     def send(self, *command: str | float) -> asyncio.Future[Any]:
         self.transport.write(hiredis.pack_command(command))  # type: ignore[arg-type]  # it types one argument only
-        answer = self._loop.create_future()
+        answer = self.loop.create_future()
         self._waiting.append(answer)
         return answer
 
@@ -151,4 +154,4 @@ class _Line(asyncio.Protocol):
             self.transport.abort()
         else:
             oldest = self._waiting[0] if self._waiting else None
-            self._watch = self._loop.call_later(ANSWERS_WITHIN, self._look, oldest)
+            self._watch = self.loop.call_later(ANSWERS_WITHIN, self._look, oldest)
