@@ -20,7 +20,7 @@ from agent_adapter.errors import InvalidRequestError
 OLDEST = (2, 1, 295)
 """The first version of Claude Code that knows `onFailure`."""
 _ALLOW = ["Bash", "Write", "Edit", "Bash(touch:*)"]
-SAFE = "Nothing ran."
+SAFE = "Nothing ran while Assent was set up."
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def find_cli() -> str | None:
 
 
 def run(project: Path, cli: str | None) -> Iterator[str]:
-    """Try every way, and say for each what would run; the last line says "Nothing ran." where nothing did."""
+    """Try every way, and say for each what would run; the last line is `SAFE` where nothing did."""
     if cli is None:
         raise InvalidRequestError("claude was not found: install Claude Code, or name its program with --cli")
     yield f"Claude Code {version_of(cli)}, {project}"
@@ -72,7 +72,7 @@ def run(project: Path, cli: str | None) -> Iterator[str]:
     lacking = {*GATED}.difference(*((each.get("permissions") or {}).get("ask") or [] for each in found))
     yield f"tools without a prompt: {', '.join(sorted(lacking)) or 'none'}"
     control = tried(cli, [{}] * 3, Way("control", options=()))
-    yield f"{control:8} control: without Assent"
+    yield f"{control:8} without Assent, as it should"
     around = [*ways_around(project)]
     yield from around
     is_safe = control == "runs" and not lacking and not around
