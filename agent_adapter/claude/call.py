@@ -72,7 +72,7 @@ class ToolCall:
     def is_protected(self) -> bool:
         """Whether it names Claude Code's settings or the program of the hook. No standing approval is enough for it."""
         said = f"{self.cwd} {encode(dict(self.input))}".casefold()
-        names = (".claude", ".mcp.json", "/claude-code", str(home()), str(_PROGRAM[1]))
+        names = (".claude", ".mcp.json", "/claude-code", str(home()), *map(str, _PROGRAM))
         return any(name.casefold() in said for name in names)
 
     def look(self) -> SeenFile | None:

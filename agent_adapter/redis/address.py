@@ -7,6 +7,7 @@ from typing import Literal
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from redis.asyncio import ConnectionPool
+from redis.exceptions import RedisError
 
 from agent_adapter.errors import WrongArgumentError
 
@@ -106,7 +107,7 @@ def address_of(url: str, *, where: str = "this") -> str:
     shown = address.shown if address.hosts else _server_of(url, where)
     try:
         ConnectionPool.from_url(address.server_url).make_connection()  # type: ignore[no-untyped-call]
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RedisError) as error:
         raise WrongArgumentError(f"{where} has an option to correct or to leave out: {error}") from None
     return shown
 

@@ -216,6 +216,7 @@ WRONG = {
         for rest in ("://cache/0", "+sentinel://one/pay", "+cluster://one")
     ],
     "unexpected keyword argument 'socket_timout'": ["redis://:s3cret@cache/0?socket_timout=1"],
+    "Invalid SSL Certificate Requirements": ["rediss://:s3cret@cache/0?ssl_cert_reqs=maybe"],
 }
 
 
