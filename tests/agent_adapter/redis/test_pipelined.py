@@ -73,7 +73,6 @@ async def test_another_thread_does_not_use_it(redis):
         return line.send("ECHO", "mine")
 
     assert await asyncio.to_thread(asyncio.run, sent()) is None
-    assert line.is_open
 
 
 async def test_a_cancelled_caller_ends_and_the_others_are_answered(redis):
