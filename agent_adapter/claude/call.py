@@ -32,9 +32,9 @@ _CHANGES = {"Edit", "Write", "NotebookEdit"}
 _PLACES = ("file_path", "notebook_path")
 _NOTES = re.compile(r"plans/|projects/[^/]+/memory/")
 """What Claude writes for itself, in its own folder."""
-_PROGRAM = (Path(sys.prefix).resolve(), Path(__file__).resolve().parents[1])
+_PROGRAM = (Path(sys.prefix).resolve(), Path(__file__).resolve().parents[1])  # of the hook
 _STARTS = re.compile(r"/\.(claude(\.json|/(?!worktrees/))|mcp\.json/|git/)", re.IGNORECASE)
-"""The files in a project by which Claude Code or Git start programs. Nothing may change the hook's own, either."""
+"""The files in a project by which Claude Code or Git start programs."""
 
 
 def home() -> Path:

@@ -82,7 +82,7 @@ def _replaced(edit: Mapping[str, Any], text: str) -> str:
     found = text.count(old) if old else 0
     if not found or (found > 1 and not edit.get("replace_all")):
         raise InvalidRequestError(
-            f"old_string is {f'{found} times' if found else 'not'} in the file: read it again"
+            f"old_string is {f'{found} times' if found else 'not'} in the file: it must be there once"
         )
     if not new and not old.endswith("\n") and f"{old}\n" in text:
         # Claude Code would take this line end away, too, and no diff of ours would be what runs.

@@ -1,7 +1,7 @@
 """What `assent-claude hook` does: it asks people about a call before it runs, and answers the prompt for that same call.
 
 Claude Code prompts for the tools in `permissions.ask` even when a hook has allowed the call. So the hook that asks leaves a
-grant, and the hook for the prompt takes it. If the first hook is lost, there is no grant, and nothing runs.
+grant, and the hook for the prompt takes it. A call without a grant does not run, so a lost hook lets nothing through.
 """
 
 import time

@@ -220,7 +220,7 @@ def test_what_is_no_file_is_not_read(tmp_path):
         "~/.bashrc",
         "../other/a.py",
         "/etc/claude-code/managed-settings.json",
-        "/proc/self/root/x",
+        "/proc/version",
         f"{sys.prefix}/lib/x.pth",
         str(Path(__file__).parents[3] / "agent_adapter/ask.py"),
     ],
