@@ -33,7 +33,7 @@ _PLACES = ("file_path", "notebook_path")
 _NOTES = re.compile(r"plans/|projects/[^/]+/memory/")
 """What Claude writes for itself, in its own folder."""
 _PROGRAM = (Path(sys.prefix).resolve(), Path(__file__).resolve().parents[1])  # of the hook
-_STARTS = re.compile(r"/\.(claude(\.json|/(?!worktrees/))|mcp\.json/|git/)", re.IGNORECASE)
+_STARTS = re.compile(r"/\.(claude(\.json/|/(?!worktrees/))|mcp\.json/|git/)", re.IGNORECASE)
 """The files in a project by which Claude Code or Git start programs."""
 
 
@@ -79,8 +79,8 @@ class ToolCall:
         """Read the file that it changes; `None` for a tool that changes no single file."""
         if self.tool not in _CHANGES:
             return None
-        named = self.input.get("file_path", self.input.get("notebook_path"))
-        path = self._real(named)
+        named, *more = [self.input[name] for name in _PLACES if name in self.input] or [None]
+        path = self._real(None if more else named)
         if why := self._why_not_changed(path, Path(self.cwd) / named):
             raise InvalidRequestError(f"{path} {why}: only a person changes it")
         return SeenFile.look(path)
@@ -98,7 +98,7 @@ class ToolCall:
         return "may start programs unasked" if starts or _STARTS.search(f"{path}/ {named}/") else ""
 
     def _real(self, named: Any) -> Path:
-        if not isinstance(named, str) or "\0" in named:
+        if not isinstance(named, str) or "\0" in named or named != named.strip().strip("\ufeff"):
             raise InvalidRequestError("the path in this call is not a path")
         return Path(os.path.realpath(Path(self.cwd) / Path(named).expanduser()))
 

@@ -68,7 +68,7 @@ def links_in(*tops: Path) -> Iterator[Path]:
     """Give where the links in these folders lead, at any depth, and a folder itself if it is one."""
     found = [*tops]
     for place, folders, files in chain.from_iterable(map(os.walk, tops)):
-        folders[:] = {*folders} - {"worktrees", "projects"}
+        folders[:] = {*folders} - ({"worktrees", "projects"} if Path(place) in tops else set())
         found += [Path(place, name) for name in (*folders, *files)]
     return (Path(os.path.realpath(each)) for each in found if each.is_symlink())
 

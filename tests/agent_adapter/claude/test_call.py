@@ -273,7 +273,7 @@ def test_a_folder_with_everything_of_a_user_is_no_project(project):
     [
         ".claude",
         ".claude/settings.json",
-        ".claude/skills/x/y/SKILL.md",
+        ".claude/skills/projects/y/SKILL.md",
         ".mcp.json",
         "../home/.claude/settings.json",
         "../home/.claude/skills/x",
@@ -290,6 +290,15 @@ def test_a_link_gives_the_settings_no_other_name(tmp_path, monkeypatch, link):
     for path in ("notes/x", f"{link}/x"):
         with pytest.raises(InvalidRequestError, match="may start programs unasked"):
             asked("Write", tmp_path, file_path=path, content="{}")
+
+
+@pytest.mark.parametrize(
+    "given", [{"file_path": " a"}, {"file_path": "\ufeffa"}, {"file_path": "a", "notebook_path": "b"}]
+)
+def test_a_path_that_may_be_read_in_two_ways_is_refused(given):
+    """Claude Code may take the space away, or the other path."""
+    with pytest.raises(InvalidRequestError, match="is not a path"):
+        asked("Write", "/srv/app", content="x", **given)
 
 
 def test_a_link_to_the_project_itself_locks_nothing(tmp_path):
