@@ -50,7 +50,8 @@ def _checked(pattern: str, what: str, words: str, example: str) -> Callable[[str
 
 def problem_of_tool(name: str) -> str:
     """Say why no tool can have this name: people and rules would take it for another one. Empty where one can."""
-    if name == name.strip() and not any(map(is_unseen, name)):
+    is_plain = name.isascii() and name.isprintable()
+    if name == name.strip() and (is_plain or not any(map(is_unseen, name))):
         return ""
     return f"{name[:_SHOWN]!a} has blanks at its ends, or characters that nobody sees: rename the tool"
 

@@ -96,7 +96,8 @@ def check_request(request: HITLRequest) -> None:
 
 
 def _check_decisions(allowed: tuple[str, ...], *, where: str) -> None:
-    check_json(list(allowed), where=where)
+    for index, each in enumerate(allowed):
+        check_text(each, where=f"{where}[{index}]")
     if len(set(allowed)) != len(allowed):
         raise InvalidRequestError(f"{where}: a decision is listed twice in {list(allowed)}")
     if not set(allowed) & set(KNOWN_DECISIONS):
@@ -230,7 +231,7 @@ def _spread_schemas(value: dict[str, Any]) -> None:
     with suppress(TypeError, LookupError, AttributeError):
         configs = value["request"]["review_configs"]
         for index, config in enumerate(configs):
-            if not fits(config.get("args_schema")):
+            if config.get("args_schema") and not fits(config["args_schema"]):
                 raise InvalidRequestError(f"review_configs[{index}].args_schema: it is too large")
             if SAME_SCHEMA in config:
                 config["args_schema"] = configs[config[SAME_SCHEMA]]["args_schema"]
