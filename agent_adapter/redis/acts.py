@@ -219,6 +219,7 @@ class Claim:
             is_noted=has_lapsed or not is_known,
             # Nobody waits for a bot to know of a claim, but a card that says that it has lapsed is wrong now.
             is_told=has_lapsed,
+            is_again=holder is not None and not is_own,
             waits=is_new,
         )
 
@@ -266,11 +267,14 @@ class Claim:
         is_next: bool = False,
         is_noted: bool = False,
         is_told: bool = False,
+        is_again: bool = False,
         waits: bool = False,
     ) -> Step:
         fields: dict[str, Word] = {"claim_until": 0}
         if self.lease:
             fields = {"claim_by": self.owner, "claim_until": Stamp(self.lease), "claim_for": self.lease}
+        if is_again:
+            fields["claimed_again"] = 1
         if is_next:
             fields["fence"] = Stamp() if fence is None else fence
         commands = [

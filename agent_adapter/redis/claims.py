@@ -68,7 +68,7 @@ class Claims:
         with tracing.span(RESUME, record.trace, interrupt_id=interrupt_id, agent=record.interrupt.agent):
             try:
                 async with self._kept(interrupt_id, renew, lost):
-                    own = {"claim": owner, "is_repeated": record.was_claimed}
+                    own = {"claim": owner, "is_repeated": record.was_claimed_before(owner)}
                     yield record.interrupt, resume.model_copy(update=own)
             except ClaimLostError:
                 raise

@@ -53,9 +53,6 @@ class Pipelined:
             `None` while there is no connection. The call then opens one in the background.
         """
         self._place.look()
-        if self._line and self._line.loop is not asyncio.get_running_loop():
-            # Another thread would take the answers of others. What redis-py has for it says so.
-            return None
         if self._line and self.is_open:
             return self._line.send(*command)
         if self._opening is None or self._opening.done():

@@ -180,10 +180,9 @@ class Record:
             until = int(self._req.get("claim_until", 0))
             return moment(until) if until and until <= self._now and not self.is_resumed else None
 
-    @property
-    def was_claimed(self) -> bool:
-        """Whether somebody has taken its answer, as far as this reading knows."""
-        return "claim_by" in self._req
+    def was_claimed_before(self, owner: str) -> bool:
+        """Whether somebody else had its answer before this owner. A claim that was sent twice finds itself."""
+        return "claimed_again" in self._req or self._req.get("claim_by") not in {None, owner}
 
     def check_claim(self, owner: str | None, *, process: str) -> str:
         """Return the fence of the claim on its run.

@@ -180,11 +180,10 @@ class Replies(Waits):
         self._cursor = "0-0"
         self._tasks: list[asyncio.Task[None]] = []
         self._starting = asyncio.Lock()
-        self._loop = asyncio.get_running_loop()
+        scripts.check_loop()
 
     async def start(self) -> None:
         """Register this process in Redis and start the loops. Before that, nobody can wake this process."""
-        self.check_loop()
         async with self._starting:
             self.check_open()
             if not self._tasks:
@@ -199,12 +198,8 @@ class Replies(Waits):
 
     def check_loop(self) -> None:
         """Refuse to go on in another event loop than the one that the client was opened in, unless it was closed."""
-        if not self.is_closed and asyncio.get_running_loop() is not self._loop:
-            raise AgentAdapterError(
-                "this client was opened in another event loop: open one with `async with` inside each asyncio.run; "
-                "with a SyncApprovalClient, let it run the coroutine: "
-                "approvals.run(run(…, approvals=approvals.client))"
-            )
+        if not self.is_closed:
+            self._scripts.check_loop()
 
     async def close(self) -> None:
         """Stop the loops for good."""

@@ -7,6 +7,7 @@ What agents and people write is encrypted here, if there is a key, and nothing e
 neither read nor compare them but with what they were read as.
 """
 
+import asyncio
 import copy
 import hashlib
 import re
@@ -21,7 +22,7 @@ from redis.exceptions import NoScriptError, RedisError, ResponseError
 
 from agent_adapter.cipher import MARK, Cipher
 from agent_adapter.contract.keys import Keys
-from agent_adapter.errors import UnreadableRecordError
+from agent_adapter.errors import AgentAdapterError, UnreadableRecordError
 from agent_adapter.redis.pipelined import Pipelined
 from agent_adapter.redis.server_check import explained
 
@@ -155,6 +156,7 @@ class Scripts:
         self.cipher = cipher or Cipher()
         """Encrypts what agents and people write."""
         self._encrypts = bool(self.cipher)
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._redis = redis
         self._keys = keys
         self.address = address
@@ -182,6 +184,7 @@ class Scripts:
         **given: Value,
     ) -> Any:
         """Run one script and return its answer. Arguments are as in `Script.call`."""
+        self.check_loop()
         script = self._scripts[verb]
         keys, values = script.call(names, given, more, more_keys)
         if self._encrypts:
@@ -199,6 +202,17 @@ class Scripts:
             raise UnreadableRecordError(
                 f"{names.get('id', verb)}: the stored value is not UTF-8 text"
             ) from error
+
+    def check_loop(self) -> None:
+        """Refuse to go on in another event loop than that of the first call, whose connections these are."""
+        loop = asyncio.get_running_loop()
+        self._loop = self._loop or loop
+        if loop is not self._loop:
+            raise AgentAdapterError(
+                "this client was opened in another event loop: open one with `async with` inside each asyncio.run; "
+                "with a SyncApprovalClient, let it run the coroutine: "
+                "approvals.run(run(…, approvals=approvals.client))"
+            )
 
     def _encrypted(self, value: Private, names: Mapping[str, str]) -> str:
         *words, text = value.split(" ", value.words)

@@ -103,6 +103,14 @@ async def test_of_two_processes_one_resumes(client, store):
                 pass
 
 
+async def test_a_claim_that_is_sent_twice_finds_itself(client, store):
+    """Its answer may be lost. Only where another one had the answer before, the run may have had it."""
+    interrupt_id = await approved(client, store)
+    for owner, lease in [("me", 9_000), ("me", 9_000), ("me", 0), ("you", 9_000), ("you", 9_000)]:
+        record, _ = await client._records.take(interrupt_id, owner, lease)
+        assert record.was_claimed_before(owner) is (owner == "you")
+
+
 async def test_a_program_may_claim_and_finish_by_itself(client, store):
     """Under a name of its own: nobody else gets the run meanwhile, and once it went on nobody does."""
     interrupt = client.interrupt(batch("refund"), run="r")

@@ -200,8 +200,8 @@ def test_a_client_belongs_to_one_event_loop(redis_url):
     client, first = ApprovalClient.from_url(redis_url, agent="billing"), asyncio.new_event_loop()
     first.run_until_complete(client.__aenter__())
     with SyncApprovalClient.from_url(redis_url, agent="billing") as blocking:
-        uses = (client.__aenter__, *(partial(used.review, asking()) for used in (client, blocking.client)))
-        for use in uses:
+        uses = [partial(used.review, asking()) for used in (client, blocking.client)]
+        for use in (client.__aenter__, partial(client.record, "billing.x"), *uses):
             with pytest.raises(AgentAdapterError, match="in another event loop: open one with `async with`"):
                 asyncio.run(use())
     first.run_until_complete(client.close())

@@ -56,10 +56,10 @@ MINE = {"claim_by": "me", "claim_until": Stamp(LEASE), "claim_for": LEASE}
     ids=["that nobody has claimed", "whose claim has lapsed", "whose fence is ahead of the clock"],
 )
 def test_a_decided_run_is_taken_with_a_newer_fence(req, fence):
-    """By the clock, so that it is newer than a claim that Redis has lost. The bots are told."""
+    """By the clock, so that it is newer than a claim that Redis has lost. The bots are told. It says that another had it."""
     step = judged(req)
 
-    assert fields_of(step) == {**MINE, "fence": fence}
+    assert fields_of(step) == {**MINE, "fence": fence} | ({"claimed_again": 1} if req else {})
     assert does(step) == ["XADD", "HSET"]
     assert step.change.lease == LEASE, "the script refuses it on a server that may have lost another one"
 

@@ -65,16 +65,6 @@ async def test_many_at_once_take_one_connection_and_are_answered_in_order(redis)
     assert await connections(redis) == before
 
 
-async def test_another_thread_does_not_use_it(redis):
-    """It would take the answers of others."""
-    line = await opened(redis)
-
-    async def sent():
-        return line.send("ECHO", "mine")
-
-    assert await asyncio.to_thread(asyncio.run, sent()) is None
-
-
 async def test_a_cancelled_caller_ends_and_the_others_are_answered(redis):
     await opened(redis)
     scripts = scripts_over(redis)
