@@ -233,10 +233,9 @@ class ApprovalClient:
             ServerUnreachableError: when Redis does not answer.
             ServerUnsuitableError: when it cannot keep approvals.
         """
-        if replies := self.__dict__.get("_replies"):
+        if (replies := self.__dict__.get("_replies")) and not replies.is_closed:
             replies.check_loop()
-            if not replies.is_closed:
-                raise AgentAdapterError("this client is open already: use it, without another `async with`")
+            raise AgentAdapterError("this client is open already: use it, without another `async with`")
         try:
             for warning in await check_server(self._redis, self._address):
                 logger.warning(warning)

@@ -180,6 +180,7 @@ class Replies(Waits):
         self._cursor = "0-0"
         self._tasks: list[asyncio.Task[None]] = []
         self._starting = asyncio.Lock()
+        # From now on, the scripts belong to this loop.
         scripts.check_loop()
 
     async def start(self) -> None:
@@ -197,9 +198,8 @@ class Replies(Waits):
                     task.add_done_callback(self._give_up)
 
     def check_loop(self) -> None:
-        """Refuse to go on in another event loop than the one that the client was opened in, unless it was closed."""
-        if not self.is_closed:
-            self._scripts.check_loop()
+        """Refuse to go on in another event loop than the one that the client was opened in."""
+        self._scripts.check_loop()
 
     async def close(self) -> None:
         """Stop the loops for good."""
