@@ -140,7 +140,7 @@ async def test_a_server_that_says_nothing_is_given_up(link, monkeypatch):
 @pytest.fixture
 async def failover(tmp_path: Path) -> AsyncIterator[Failover]:
     failover = Failover(tmp_path)
-    await failover.proxy.start()
+    failover.proxy.start()
     yield failover
     await failover.proxy.close()
     failover.first.stop()
