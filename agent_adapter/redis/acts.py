@@ -202,13 +202,15 @@ class Claim:
             # A living holder renews it within that time.
             again = written(self.names["req"], {"claim_until": Stamp(lease)})
             return Step(Change(self._looks(seen, seen_of_card), again, at), then=self._unsure(lease))
-        is_new = not is_own and self.held is None
+        is_live = is_own and int(req.get("claim_until", 0)) > at
+        # Another one may have had its own claim since its lease ended, and Redis may have lost that.
+        is_new = self.held is None and not is_live and self.lease > 0
         if is_new and answer.unsure:
             raise self._unsure(answer.unsure)
         has_lapsed = "lapsed" in card and card["lapsed"] == req.get("fence")
-        is_next = has_lapsed or not is_own
+        is_next = has_lapsed or is_new or not is_own
         # The bots know a claim that is renewed.
-        is_known = not self.lease or (is_own and int(req.get("claim_until", 0)) > at)
+        is_known = not self.lease or is_live
         return self._write(
             seen,
             seen_of_card,

@@ -156,11 +156,13 @@ def test_what_is_given_back_is_free_at_once_and_what_others_have_stays():
 
 
 def test_a_new_claim_waits_while_the_server_may_have_lost_another():
-    """Who holds it renews it within a lease."""
-    with pytest.raises(UnsureError) as unsure:
-        judged({}, unsure=300)
-    assert unsure.value.known_in == 300
+    """Who holds it renews it within a lease. One's own counts while it lasts: another one may have had it since its end."""
+    for req in {}, taken("me", left=-1):
+        with pytest.raises(UnsureError) as unsure:
+            judged(req, unsure=300)
+        assert unsure.value.known_in == 300
     assert judged({}, held=5, unsure=300).change
+    assert judged(taken("me"), unsure=300).change
 
 
 @pytest.mark.parametrize(
