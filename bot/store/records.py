@@ -5,15 +5,7 @@ from bot.store.drafts import Drafts
 from bot.store.ending import Endings
 from bot.store.messages import Messages
 from bot.store.waiting import Waiting
-from bot.store.work import WorkLeases
 
 
-class ApprovalStore(
-    Admitting,
-    Endings,
-    Messages,
-    WorkLeases,
-    Drafts,
-    Waiting,
-):
+class ApprovalStore(Admitting, Endings, Messages, Drafts, Waiting):
     """Reads and writes records. Every write is safe to repeat, and all raise ServerUnreachableError when Redis does not answer."""
