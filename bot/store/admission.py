@@ -51,7 +51,7 @@ class Admitting(Committing, WorkLeases):
         first = id_of(agent, interrupt.run, interrupt.pauses) if interrupt else ""
         what, much, *people = await self.scripts(
             "reserve",
-            self._of(agent),
+            self.keys.of(agent),
             (),
             vouched=self.keys.vouched(first),
             interrupt=interrupt.id if interrupt else "",

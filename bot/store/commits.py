@@ -91,7 +91,7 @@ class Committing(Connected):
             DamagedRecordError: when something else has changed the bot's side of it.
             UnreadableRecordError: when this version cannot read what is stored.
         """
-        (req, card), now = await read_hashes(self.scripts, self._of(interrupt_id), "req", "card")
+        (req, card), now = await read_hashes(self.scripts, self.keys.of(interrupt_id), "req", "card")
         return await self._taken(interrupt_id, req, card, now)
 
     async def _taken(self, interrupt_id: str, req: Fields, card: Fields, now: int) -> Published | None:

@@ -12,7 +12,7 @@ from redis.client import NEVER_DECODE
 from redis.exceptions import ResponseError
 
 from agent_adapter.cipher import Cipher
-from agent_adapter.contract.keys import Keys, Named
+from agent_adapter.contract.keys import Keys
 from agent_adapter.contract.record import milliseconds, unix_milliseconds
 from agent_adapter.errors import ServerFailedError, ServerUnreachableError
 from agent_adapter.redis import change as shared
@@ -96,10 +96,6 @@ class Connected:
         """Encrypts what agents and people write."""
         self.refused = Refused()
         """The calls that somebody refused through this process."""
-
-    def _of(self, name: str) -> Named:
-        """Name the keys that scripts take for a record or an agent."""
-        return self.keys.of(name)
 
     def _mark(self, interrupt_id: str, field: str, text: str) -> str:
         """Give the mark of what a bot writes into a field of a card; empty without a seal."""
@@ -202,7 +198,7 @@ class Connected:
             "deadline": unix_milliseconds(change.deadline) if change.deadline else None,
             "kept": milliseconds(kept) if kept else None,
         }
-        writing = scripts("commit", self._of(interrupt_id), self._words(interrupt_id, change), **given)
+        writing = scripts("commit", self.keys.of(interrupt_id), self._words(interrupt_id, change), **given)
         record: Record | None = (
             await self._in_time(writing, within + self._extra) if is_told else await writing
         )

@@ -24,14 +24,14 @@ class Drafts(Connected):
 
     async def draft(self, interrupt_id: str, index: int, user: str) -> Draft:
         """Give what this person has filled in. Without anything, an empty draft."""
-        key = self._draft_key(interrupt_id, index, user)
+        key = self.keys.draft(interrupt_id, index, user)
         return self._read(key, await self._written(key))
 
     async def change_draft(
         self, interrupt_id: str, index: int, user: str, change: Callable[[Draft], Awaitable[Draft]]
     ) -> Draft:
         """Change what this person has filled in, and give it. Presses at the same moment are all counted."""
-        key, kept = self._draft_key(interrupt_id, index, user), KEPT // timedelta(milliseconds=1)
+        key, kept = self.keys.draft(interrupt_id, index, user), KEPT // timedelta(milliseconds=1)
         for _ in range(ATTEMPTS):
             before = await self._written(key)
             draft = await change(self._read(key, before))
@@ -43,7 +43,7 @@ class Drafts(Connected):
 
     async def forget_draft(self, interrupt_id: str, index: int, user: str) -> None:
         """Remove what this person has filled in."""
-        key = self._draft_key(interrupt_id, index, user)
+        key = self.keys.draft(interrupt_id, index, user)
         await self._in_time(self._guarded(self._redis.delete(key)), WITHIN)
 
     def _read(self, key: str, written: str) -> Draft:
@@ -52,9 +52,6 @@ class Drafts(Connected):
         except LockedRecordError:
             # What was typed under a key that is gone is typed again.
             return Draft()
-
-    def _draft_key(self, interrupt_id: str, index: int, user: str) -> str:
-        return self.keys.draft(interrupt_id, index, user)
 
     async def _written(self, key: str) -> str:
         found: str | None = await self._in_time(self._guarded(self._redis.hget(key, _FIELD)), WITHIN)

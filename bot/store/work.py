@@ -166,7 +166,7 @@ class WorkLeases(Connected):
     async def take_inbox(self, agent: str) -> Taken:
         """Do what follows from the oldest notes of an agent, and delete them."""
         notes, refused, waits = await self.scripts(
-            "take_inbox", self._of(agent), agent=agent, limit=TAKE_AT_ONCE
+            "take_inbox", self.keys.of(agent), agent=agent, limit=TAKE_AT_ONCE
         )
         return Taken(
             notes, refused, tuple((wait, TraceContext.read({TRACEPARENT: parent})) for wait, parent in waits)
