@@ -1,5 +1,6 @@
 """`chat.*`: posting, editing and deleting, and `blocks.validate`."""
 
+from dataclasses import asdict
 from typing import Any
 
 from playground.conversations import visible_channel
@@ -113,16 +114,7 @@ def validate(call: Call) -> Answer:
     problems = view_problems(view) if view is not None else message_problems(blocks)[0]
     if not problems:
         return {}
-    errors = [
-        {
-            "pointer": problem.pointer,
-            "code": problem.code,
-            "message": problem.message,
-            "constraint": problem.constraint,
-        }
-        for problem in problems
-    ]
-    raise SlackError("invalid_blocks", errors=errors)
+    raise SlackError("invalid_blocks", errors=[asdict(problem) for problem in problems])
 
 
 def _writable_channel(call: Call) -> Channel:

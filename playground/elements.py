@@ -24,11 +24,6 @@ def plain(longest: int) -> Rule:
     return _text(longest, {"plain_text": {"emoji": boolean}})
 
 
-def mrkdwn(longest: int) -> Rule:
-    """A `mrkdwn` object."""
-    return _text(longest, {"mrkdwn": {"verbatim": boolean}})
-
-
 def text(longest: int) -> Rule:
     """A text object of either kind."""
     return _text(longest, {"plain_text": {"emoji": boolean}, "mrkdwn": {"verbatim": boolean}})
@@ -244,12 +239,6 @@ FILE_INPUT: Mapping[str, Rule] = {
 
 IN_SECTION = typed({"button": BUTTON, "overflow": OVERFLOW, "image": IMAGE, **MENUS})
 IN_ACTIONS = typed({"button": BUTTON, "overflow": OVERFLOW, **MENUS, **DATETIME})
-IN_CONTEXT = typed(
-    {
-        "image": IMAGE,
-        "mrkdwn": mrkdwn(3000),
-        "plain_text": plain(3000),
-    }
-)
+IN_CONTEXT = typed({"image": IMAGE, **dict.fromkeys(("mrkdwn", "plain_text"), text(3000))})
 IN_INPUT: Mapping[str, Rule] = {**MENUS, **DATETIME, **TYPED}
 IN_INPUT_OF_MODALS: Mapping[str, Rule] = {**IN_INPUT, **FILE_INPUT}

@@ -57,7 +57,7 @@ def check_view(view: Any) -> None:
 
 def message_problems(blocks: Any) -> tuple[list[Problem], int]:
     """All that Slack would say about a message's blocks, and the length of their text."""
-    walk = Walk("message")
+    walk = Walk()
     MESSAGE_BLOCKS(walk, blocks, "/blocks")
     if not walk.problems:
         walk.problems.extend(_second_opinion(blocks, "/blocks"))
@@ -66,7 +66,7 @@ def message_problems(blocks: Any) -> tuple[list[Problem], int]:
 
 def view_problems(view: Any) -> list[Problem]:
     """All that Slack would say about a view."""
-    walk = Walk("view")
+    walk = Walk()
     VIEW(walk, view, "/view")
     if not walk.problems:
         walk.problems.extend(_formation_problems(View(**view), "/view"))

@@ -1,12 +1,10 @@
 """A primary, two replicas and three Sentinels on this machine: `python -m playground.sentinels`."""
 
-import contextlib
 import shlex
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -237,13 +235,11 @@ class Sentinels:
 
     def _ask(self, *command: str) -> list[str]:
         with self._connected(next(iter(self.sentinels))) as sentinel:
-            answer: list[str] = sentinel.execute_command(*command)  # type: ignore[no-untyped-call]  # redis-py does not type it
+            answer: list[str] = sentinel.execute_command(*command)
         return answer
 
-    @contextlib.contextmanager
-    def _connected(self, port: int) -> Iterator[Redis]:
-        with Redis(port=port, decode_responses=True) as server:
-            yield server
+    def _connected(self, port: int) -> Redis:
+        return Redis(port=port, decode_responses=True)
 
 
 def main() -> None:

@@ -155,8 +155,7 @@ class Playground:
                 *routes(self._handlers, self._state.feed),
             ]
         )
-        if STATIC.is_dir():
-            application.router.add_static("/static", STATIC)
+        application.router.add_static("/static", STATIC)
         return application
 
     def _delivery_changed(self, delivery: Delivery) -> None:
@@ -193,7 +192,4 @@ async def _only_from_here(
 
 
 async def _page(_: web.Request) -> web.StreamResponse:
-    page = STATIC / "index.html"
-    if not page.is_file():
-        return web.Response(status=404, text="The page is not installed; the API is.")
-    return web.FileResponse(page, headers=_PAGE_HEADERS)
+    return web.FileResponse(STATIC / "index.html", headers=_PAGE_HEADERS)

@@ -29,8 +29,6 @@ class Problem:
 class Walk:
     """What is known while one message or view is read."""
 
-    surface: str
-    """`message`, `modal` or `home`."""
     problems: list[Problem] = field(default_factory=list)
     block_ids: set[str] = field(default_factory=set)
     action_ids: set[str] = field(default_factory=set)

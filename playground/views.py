@@ -7,7 +7,7 @@ from typing import Any
 
 from playground.errors import ControlError, SlackError
 from playground.inputs import StateKey, complete, interactive_elements, state_values, trimmed
-from playground.limits import check_view
+from playground.limits import check_view, invalid_arguments
 from playground.workspace import APP_ID, BOT_ID, TEAM, random_id
 
 DEEPEST = 3
@@ -187,9 +187,7 @@ class Views:
     def _check(self, given: Any, kind: str, replaced: View | None = None) -> None:
         check_view(given)
         if given["type"] != kind:
-            raise SlackError(
-                "invalid_arguments", response_metadata={"messages": [f"[ERROR] must be a {kind}"]}
-            )
+            raise invalid_arguments(f"must be a {kind}")
         holder = self._by_external_id.get(given.get("external_id") or "")
         if holder is not None and holder is not replaced:
             raise SlackError("duplicate_external_id")

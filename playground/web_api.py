@@ -79,7 +79,6 @@ class Call:
 class Method:
     """A method of the Web API."""
 
-    name: str
     run: Callable[[Call], Answer]
     takes: frozenset[str]
     """Any other argument is refused: Slack would ignore it, and a misspelling with it."""
@@ -100,7 +99,7 @@ def method(
     """Serve a method: its arguments, its tier, its scopes."""
 
     def register(run: Callable[[Call], Answer]) -> Callable[[Call], Answer]:
-        METHODS[name] = Method(name, run, frozenset(takes.split()), tier, scopes, json_body, app_level)
+        METHODS[name] = Method(run, frozenset(takes.split()), tier, scopes, json_body, app_level)
         return run
 
     return register
