@@ -39,12 +39,6 @@ OF_ALL: Mapping[str, Rights] = {
 }
 """Keys that all agents share. Of those that are not here, an operator reads all, and agents and workers none."""
 
-CHANNELS: Mapping[Role, tuple[Literal["inbox"], ...]] = {
-    "agent": ("inbox",),
-    "worker": ("inbox",),
-}
-"""Where messages may be published. A bot may publish and listen everywhere in its namespace."""
-
 _OF_CONNECTIONS = "cluster|slots info ping select"
 """The servers of a Cluster are asked which of them has which keys."""
 _OF_SCRIPTS = "eval evalsha"
@@ -102,4 +96,5 @@ def _rights(role: Role, keys: Keys, agent: str) -> Iterator[str]:
         # An operator may read everything.
         if right and (role != "operator" or right == "RW"):
             yield f"%{right}~{keys.prefix}{kind}" + (f":{whose}" if kind in OF_AGENTS else "")
-    yield from (f"&{keys.channel(name)}" for name in CHANNELS.get(role, ()))
+    if role != "operator":
+        yield f"&{keys.channel('inbox')}"
