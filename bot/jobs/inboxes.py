@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from redis.asyncio import Redis
@@ -81,7 +82,9 @@ class InboxReader:
                 self.look_at_all()
                 await asyncio.sleep(min(1.0, self._sweep))
             if not self._told_of:
-                await self._rest()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._sweep):
+                        await self._told.wait()
             await asyncio.sleep(min(TAKE_EVERY, self._sweep))
 
     async def _find(self) -> None:
@@ -125,13 +128,6 @@ class InboxReader:
         self._swept = now
         self._told_of.difference_update({*told_of} - {*full})
         return full
-
-    async def _rest(self) -> None:
-        try:
-            async with asyncio.timeout(self._sweep):
-                await self._told.wait()
-        except TimeoutError:
-            return
 
 
 @dataclass

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import traceback
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -89,7 +90,9 @@ class Worker:
                 loop.hinder(str(error))
                 more = False
             if not more:
-                await self._rest()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._sweep):
+                        await self._wake.wait()
             await asyncio.sleep(min(LEASE_EVERY, self._sweep))
 
     async def drain(self) -> None:
@@ -174,13 +177,6 @@ class Worker:
 
     def _wake_in(self, milliseconds: int) -> None:
         asyncio.get_running_loop().call_later(milliseconds / 1000, self.wake)
-
-    async def _rest(self) -> None:
-        try:
-            async with asyncio.timeout(self._sweep):
-                await self._wake.wait()
-        except TimeoutError:
-            return
 
 
 def _why(error: BaseException) -> str:
