@@ -155,10 +155,6 @@ def _of_hash(command: str, fields: dict[str, str], rest: Sequence[str]) -> Any:
             return int(rest[0] in fields)
         case "HSET":
             fields |= dict(zip(rest[::2], rest[1::2], strict=True))
-    return _flat(fields)
-
-
-def _flat(fields: Mapping[str, str]) -> list[str]:
     return list(chain.from_iterable(fields.items()))
 
 

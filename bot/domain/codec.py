@@ -240,13 +240,9 @@ def _marks(card: Fields) -> dict[str, dict[int, Assignment]]:
     found: dict[str, dict[int, Assignment]] = {}
     for of, text in _prefixed(card, "mark:"):
         name, _, place = of.partition(":")
-        found.setdefault(name, {})[int(place)] = _assignment(text)
+        since, until, user = text.split(" ")
+        found.setdefault(name, {})[int(place)] = Assignment(user, moment(since), moment(until))
     return found
-
-
-def _assignment(text: str) -> Assignment:
-    since, until, user = text.split(" ")
-    return Assignment(user, moment(since), moment(until))
 
 
 def dumped(model: WireModel) -> str:
