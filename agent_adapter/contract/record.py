@@ -197,7 +197,7 @@ def moment(milliseconds: str | int) -> datetime:
 
 def milliseconds(duration: timedelta) -> int:
     """Write a duration as the scripts take it."""
-    return int(duration.total_seconds() * 1000)
+    return duration // timedelta(milliseconds=1)
 
 
 def unix_milliseconds(at: datetime) -> int:

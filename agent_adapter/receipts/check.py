@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from agent_adapter.contract.arguments import decode
 from agent_adapter.contract.receipt import Receipt
+from agent_adapter.contract.record import moment
 from agent_adapter.errors import InvalidRequestError, ReceiptError
 from agent_adapter.receipts.ring import Opened, Ring
 from agent_adapter.receipts.statement import ActionStatement, Statement, bytes_digest, run_of
@@ -187,8 +188,8 @@ def _agreed(
         args=receipt.args,
         people=people,
         how=decided.how,
-        at=_moment(last.at),
-        use_by=_moment(min(each.statement.use_by for each in opened)),
+        at=moment(last.at),
+        use_by=moment(min(each.statement.use_by for each in opened)),
         key=opened[-1].key.kid,
     )
 
@@ -261,7 +262,3 @@ def approved_values(text: str) -> dict[str, Any]:
     if type(values) is not dict:
         raise ReceiptError("the arguments in the receipt are not a JSON object", code="arguments")
     return values
-
-
-def _moment(milliseconds: int) -> datetime:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC)

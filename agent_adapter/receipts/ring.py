@@ -20,6 +20,7 @@ from agent_adapter.contract.arguments import decode, encode_indented
 from agent_adapter.contract.hitl import WireModel
 from agent_adapter.contract.names import AgentName, Namespace
 from agent_adapter.contract.numbers import whole
+from agent_adapter.contract.record import milliseconds
 from agent_adapter.contract.wire import to_model
 from agent_adapter.errors import InvalidRequestError, ReceiptError
 from agent_adapter.extras import needs
@@ -358,13 +359,13 @@ def _check_times(key: RingKey, statement: Statement) -> None:
             "between its not_before and not_after",
             code="key_time",
         )
-    if not statement.at <= statement.use_by <= statement.deadline + _milliseconds(LONGEST_USE):
+    if not statement.at <= statement.use_by <= statement.deadline + milliseconds(LONGEST_USE):
         raise ReceiptError(
             f"a receipt of {statement.rec} may be used until {_written(statement.use_by)}: that is before it was signed, "
             f"or more than {LONGEST_USE.days} days after its deadline",
             code="use_by",
         )
-    if statement.deadline > statement.at + _milliseconds(LONGEST_WAIT):
+    if statement.deadline > statement.at + milliseconds(LONGEST_WAIT):
         raise ReceiptError(
             f"a receipt of {statement.rec} names the deadline {_written(statement.deadline)}, more than "
             f"{LONGEST_WAIT.days} days after the click",
@@ -415,12 +416,8 @@ def _public_bytes(text: str) -> bytes:
     return raw
 
 
-def _milliseconds(length: timedelta) -> int:
-    return length // timedelta(milliseconds=1)
-
-
 def _unix(at: datetime) -> int:
-    return _milliseconds(at - _EPOCH)
+    return milliseconds(at - _EPOCH)
 
 
 def _written(at: int) -> str:

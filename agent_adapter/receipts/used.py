@@ -16,6 +16,7 @@ from redis import Redis
 from redis.exceptions import NoPermissionError
 
 from agent_adapter.contract.keys import Keys
+from agent_adapter.contract.record import unix_milliseconds
 from agent_adapter.errors import InvalidRequestError, ReceiptError, WrongArgumentError
 
 Used: TypeAlias = Callable[[str, datetime], bool | Awaitable[bool]]
@@ -67,9 +68,9 @@ class SqliteUsed:
                 "CREATE TABLE IF NOT EXISTS used (key TEXT PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID"
             )
             file.execute("CREATE INDEX IF NOT EXISTS used_until ON used (until)")
-            file.execute("DELETE FROM used WHERE until < ?", (_milliseconds(datetime.now(UTC) - KEEP),))
+            file.execute("DELETE FROM used WHERE until < ?", (unix_milliseconds(datetime.now(UTC) - KEEP),))
             sql = "INSERT INTO used (key, until) VALUES (?, ?) ON CONFLICT DO NOTHING"
-            return file.execute(sql, (key, _milliseconds(until))).rowcount == 1
+            return file.execute(sql, (key, unix_milliseconds(until))).rowcount == 1
 
 
 class PostgresUsed:
@@ -132,7 +133,7 @@ class RedisUsed:
             )
         self._is_checked = True
         used = f"{self._namespace}:used:{key}"
-        return bool(self._redis.set(used, "1", nx=True, pxat=_milliseconds(until + KEEP)))
+        return bool(self._redis.set(used, "1", nx=True, pxat=unix_milliseconds(until + KEEP)))
 
     def _namespaces(self) -> Iterator[str]:
         """Find Assent in this database. Who may not look at a key cannot change it either."""
@@ -145,7 +146,3 @@ class RedisUsed:
             for key in () if self._is_checked else listed:
                 if self._redis.hexists(key, "schema"):
                     yield key.decode(errors="replace")[1:].partition("}")[0]
-
-
-def _milliseconds(moment: datetime) -> int:
-    return int(moment.timestamp() * 1000)
