@@ -183,19 +183,12 @@ class Runs:
         answer = await self._run("", Change([(same(not_before), "ZSCORE", unresumed, interrupt_id)], [take]))
         return str(answer.now + lease) if answer.ran else ""
 
-    async def give_back(self, run: OwedRun, *, again_in: int) -> None:
-        """Make a run due again in `again_in` milliseconds."""
-        await self._finish(run, again_in=again_in)
-
-    async def _finish(self, run: OwedRun, *, again_in: int | None) -> None:
+    async def give_back(self, run: OwedRun, *, again_in: int | None) -> None:
+        """Make a run due again in `again_in` milliseconds; with `None` owe it to workers no longer, because it has gone on."""
         # Only the bots count what has failed: a worker may not write that.
         given = {"owed": self._keys.unresumed, "failing": None}
         words = (run.interrupt_id, run.lease, "" if again_in is None else again_in)
         await self._scripts("finish_work", {}, words, said=None, **given)
-
-    async def done(self, run: OwedRun) -> None:
-        """Owe a run to workers no longer, because it has gone on."""
-        await self._finish(run, again_in=None)
 
     async def drop(self, interrupt_id: str) -> None:
         """Stop owing a run to workers, without resuming it."""

@@ -243,10 +243,7 @@ class ResumeWorker:
     async def _work(self, run: OwedRun) -> None:
         try:
             again_in = await self._attempt(run.interrupt_id)
-            if again_in is None:
-                await self._approvals.runs.done(run)
-            else:
-                await self._approvals.runs.give_back(run, again_in=again_in)
+            await self._approvals.runs.give_back(run, again_in=again_in)
         except AgentAdapterError as error:
             # The run is due again when its lease ends.
             logger.warning("run.left", extra={"interrupt_id": run.interrupt_id, "reason": str(error)})
