@@ -213,7 +213,7 @@ def _kind(path: tuple[str, ...], value: Any, schema: Any, *, is_number: bool) ->
 def _with_units(facts: Sequence[Fact], units: Sequence[Fact]) -> list[Fact]:
     """Give numbers the one unit of the call that stands beside them, and leave it out then. Of two, nobody knows which it is."""
     units = [fact for fact in units if fact in facts]
-    if len(units) != 1 or not (isinstance(units[0].value, str) and is_unit(units[0].value)):
+    if len(units) != 1 or not (isinstance(units[0].value, str) and _UNIT.fullmatch(units[0].value)):
         return [*facts]
     unit, beside = units[0], units[0].path[:-1]
     numbers = [fact for fact in facts if fact.path[:-1] == beside and fact.number is not None]
@@ -229,11 +229,6 @@ def _with_units(facts: Sequence[Fact], units: Sequence[Fact]) -> list[Fact]:
 def names_unit(name: str) -> bool:
     """Whether an argument of this name holds the unit of a number."""
     return bool(_words(name) & _UNIT_NAMES)
-
-
-def is_unit(text: str) -> bool:
-    """Whether this is written like a currency: three capital letters."""
-    return bool(_UNIT.fullmatch(text))
 
 
 @lru_cache(256)
