@@ -11,10 +11,8 @@ from aiohttp import ClientSession, ClientTimeout
 
 from playground.elements import all_options
 from playground.errors import ControlError
-from playground.inputs import find_element
+from playground.inputs import Json, find_element
 from playground.journal import KEPT
-
-Json = dict[str, Any]
 
 
 class Control:

@@ -109,7 +109,7 @@ def history(call: Call) -> Answer:
         for message in reversed(channel.messages.values())
         if not message.ephemeral_for and (not message.is_reply or message.broadcast) and in_range(message)
     )
-    return _messages(call, list(islice(written, _end_of_page(call))))
+    return _messages(call, list(islice(written, _start(call) + _size(call, 100) + 1)))
 
 
 @method("conversations.replies", f"{_HISTORY} ts", "tier3", json_body=False)
@@ -168,10 +168,6 @@ def _page(call: Call, found: Sequence[Any], default: int) -> tuple[list[Any], st
     more = len(found) > start + size
     cursor = base64.b64encode(f"next:{start + size}".encode()).decode() if more else ""
     return list(found[start : start + size]), cursor
-
-
-def _end_of_page(call: Call) -> int:
-    return _start(call) + _size(call, 100) + 1
 
 
 def _size(call: Call, default: int) -> int:

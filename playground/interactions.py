@@ -5,14 +5,12 @@ from typing import Any
 from playground import payloads
 from playground.delivery import Outbox
 from playground.errors import ControlError, SlackError
-from playground.inputs import find_element, interactive_elements, mistakes, state_of, state_values
+from playground.inputs import Json, find_element, interactive_elements, mistakes, state_of, state_values
 from playground.journal import Delivery
 from playground.limits import check_message
 from playground.state import State
 from playground.views import View
 from playground.workspace import BOT_USER, Message, Person
-
-Json = dict[str, Any]
 
 
 class Interactions:

@@ -1,12 +1,11 @@
 """The payloads that Slack sends when people act, key for key."""
 
 import time
-from typing import Any
 
+from playground.inputs import Json
 from playground.views import View
 from playground.workspace import APP_ID, BOT_USER, TEAM, Channel, Message, Person, random_id
 
-Json = dict[str, Any]
 TOKEN = "playground-verification-token"  # noqa: S105 - Slack's old proof of origin; nothing checks it
 
 

@@ -137,7 +137,9 @@ class WebApi:
             return Reply(error.answer()).to_response()
         faults = self._state.faults.take(name)
         await held_up(faults)
-        reply = prevented(faults) or self._reply(name, arguments, token, _origin(request), is_json=is_json)
+        reply = prevented(faults) or self._reply(
+            name, arguments, token, str(request.url.origin()), is_json=is_json
+        )
         self._journal.add_call(
             name, arguments, reply.status, ok=reply.body["ok"], error=reply.body.get("error")
         )
@@ -214,10 +216,6 @@ def _refuse_unknown(called: Method, arguments: Mapping[str, Any]) -> None:
         )
     if arguments.get("team_id", TEAM["id"]) != TEAM["id"]:
         raise SlackError("team_access_not_granted")
-
-
-def _origin(request: web.Request) -> str:
-    return f"{request.scheme}://{request.host}"
 
 
 async def _read(request: web.Request) -> tuple[dict[str, Any], str | None, bool]:
