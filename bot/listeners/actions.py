@@ -32,11 +32,11 @@ from bot.listeners.submissions import Handle, Reply, beside_first, closing, deci
 from bot.rendering import buttons
 from bot.rendering.buttons import Button
 from bot.rendering.calls import options_in_sight
+from bot.rendering.home import permalink
 from bot.rendering.modal import forms
 from bot.rendering.modal.view import HOME
 from bot.runtime.offload import offload
 from bot.sentences import in_answer
-from bot.slack.client import permalink
 from bot.use_cases import bulk
 from bot.use_cases.answers import Answer
 
@@ -284,7 +284,8 @@ class Buttons:
             await self.services.refuse(click, sentence, until=until)
             return
         says = in_answer.not_confirmed if isinstance(error, NotConfirmedError) else in_answer.not_recorded
-        address = permalink(self.services.slack.me.url, click.channel, click.ts) if click.ts else ""
+        url, ts = self.services.slack.me.url, click.ts
+        address = permalink(url, click.channel, ts) if url and ts[:1].isdigit() else ""
         self._tell(click, says(address))
         raise StoreUnavailableError(str(error)) from error
 

@@ -134,5 +134,6 @@ def _details(row: Row, number: int, url: str) -> Block | None:
 
 
 def permalink(url: str, channel: str, ts: str, thread_ts: str | None = None) -> str:
+    """Give the address of a message, from that of its workspace."""
     address = f"{url.rstrip('/')}/archives/{channel}/p{ts.replace('.', '')}"
     return f"{address}?thread_ts={thread_ts}&cid={channel}" if thread_ts else address

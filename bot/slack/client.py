@@ -429,12 +429,6 @@ def as_json(value: Any) -> bytes:
         return json.dumps(value).encode()
 
 
-def permalink(workspace: str, channel: str, ts: str) -> str:
-    """Give the address of a message, from that of its workspace; empty for a message that is not there."""
-    is_there = workspace and ts[0].isdigit()
-    return f"{workspace.rstrip('/')}/archives/{channel}/p{ts.replace('.', '')}" if is_there else ""
-
-
 def _as_our_error(method: str, error: SlackApiError, channel: str) -> SlackError:
     response = error.response
     status = getattr(response, "status_code", 200)

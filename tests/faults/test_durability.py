@@ -8,8 +8,8 @@ import pytest
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from agent_adapter.errors import ServerUnsuitableError
 from bot.app import running
+from bot.rendering.home import permalink
 from bot.sentences import in_answer
-from bot.slack.client import permalink
 from bot.wiring import Bot
 from playground.redis_server import RedisServer
 from tests.conftest import an_agent, settings_for, until
