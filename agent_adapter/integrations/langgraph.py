@@ -96,14 +96,13 @@ async def run(
         AgentAdapterError: as in `ApprovalClient.reviewing`. The thread stays paused.
     """
     thread = Thread.of(graph, config, approvals, tools, dialect, options or {}, asking)
-    settings = dict(options or {})
     result = None
     async with thread.beginning(input) as begins:
         if begins:
-            result = await graph.ainvoke(input, thread.config, **settings)
+            result = await graph.ainvoke(input, thread.config, **thread.options)
     while questions := await thread.questions():
         async with thread.answered(questions) as command:
-            result = await graph.ainvoke(command, thread.config, **settings)
+            result = await graph.ainvoke(command, thread.config, **thread.options)
     await thread.check_ended()
     return result
 

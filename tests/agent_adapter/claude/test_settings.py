@@ -10,8 +10,6 @@ from agent_adapter.claude.__main__ import main
 from agent_adapter.claude.call import GATED, READING
 from agent_adapter.contract.arguments import encode
 
-COMMAND = settings.hook_command(["--agent", "claude-code"])
-
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
