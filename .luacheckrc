@@ -10,9 +10,7 @@ max_line_length = 130
 local PRELUDE = {
   'DAY', 'KEPT_UNRESUMED', 'KEPT_RESUMED', 'WAITS', 'OUTCOME', 'LONGEST_SILENCE',
   'server_identity', 'answers_since', 'now', 'text', 'append', 'try', 'agent_of', 'time_left', 'failing_field',
-  'queue_drawing', 'queue_look', 'queue_run', 'wake_processes',
-  'expire_record', 'persist_record', 'WAITING', 'write_audit',
-  'processes_of', 'add_waiting', 'read_record',
+  'queue_drawing', 'queue_look', 'queue_run', 'wake_processes', 'on_keys_of', 'WAITING', 'write_audit', 'add_waiting',
 }
 files['**/lua/*.lua'] = { read_globals = PRELUDE }
 -- Each script takes what it needs of it.

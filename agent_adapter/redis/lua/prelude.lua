@@ -48,11 +48,6 @@ local function answers_since(prefix, at)
   return own ~= '' and own ~= known and at or tonumber(since or 0)
 end
 
--- Return both halves of a record and the time, as `read` does: fields are name, value, name, value, …
-local function read_record(req, card, at)
-  return { redis.call('HGETALL', req), redis.call('HGETALL', card), at }
-end
-
 local function append(list, ...)
   for _, value in ipairs({ ... }) do
     list[#list + 1] = value
@@ -142,15 +137,6 @@ end
 -- How long the keys of an ended record are kept.
 local KEPT_UNRESUMED = 30 * DAY
 local KEPT_RESUMED = 7 * DAY
-
--- Let a record expire after this time (`expire_record`), or keep it until an expiry is set again (`persist_record`).
-local function expire_record(id, prefix, milliseconds)
-  on_keys_of(id, prefix, 'PEXPIRE', milliseconds)
-end
-
-local function persist_record(id, prefix)
-  on_keys_of(id, prefix, 'PERSIST')
-end
 
 -- Owe the run of an ended record to a worker: at once, or after a head start for a living process that waits for it.
 -- Returns whether it is owed: only a run with a continuation that nobody has resumed.

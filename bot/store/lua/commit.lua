@@ -16,7 +16,7 @@
 --       then lists of words, each after the number of its words: fields of the agent's side that have to say the same,
 --       fields and their values, fields that go, lists of people that have it (`asked:` or `decided:`), standing approvals that
 --       begin and their milliseconds, those that end, each entry of the audit trail
--- Returns nothing; or the record as it is, as `read` does, when nothing was changed
+-- Returns nothing; or {req, card, milliseconds}, the record as it is, when nothing was changed: fields are name, value, …
 --
 -- A value is '= text', or '@n text' for the time, n milliseconds later, before a text. '+' before it adds a line.
 
@@ -46,7 +46,7 @@ for j = 1, #judged, 2 do
     and (said == '' or said == ANYTHING or redis.call('HGET', req, field) == said)
 end
 if is_late or not is_same then
-  return read_record(req, card, at)
+  return { redis.call('HGETALL', req), redis.call('HGETALL', card), at }
 end
 
 local function add_line(lines, line)
@@ -75,7 +75,7 @@ if kept ~= '' then
   redis.call('ZREM', due, id)
   -- A record that is owed to a worker stays until the worker takes it.
   if not redis.call('ZSCORE', unresumed, id) then
-    expire_record(id, prefix, kept)
+    on_keys_of(id, prefix, 'PEXPIRE', kept)
   end
 end
 if looked ~= '' then

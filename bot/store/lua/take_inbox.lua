@@ -78,7 +78,7 @@ function follow.resumed(id, req, card)
   end
   queue_drawing(undrawn, id, at)
   audit_once(card, 'resumed', id)
-  expire_record(id, prefix, KEPT_RESUMED)
+  on_keys_of(id, prefix, 'PEXPIRE', KEPT_RESUMED)
 end
 
 function follow.reported(id, req, card, said)
@@ -101,7 +101,7 @@ end
 function follow.continued(id, req, card)
   local status = try('HGET', card, 'status')
   if status and status ~= 'pending' and queue_run(unresumed, req, prefix, id, at) then
-    persist_record(id, prefix)
+    on_keys_of(id, prefix, 'PERSIST')
   end
 end
 
@@ -110,7 +110,7 @@ function follow.let_go(id, req, card)
     return false
   end
   audit_once(card, 'let_go', id)
-  expire_record(id, prefix, KEPT_UNRESUMED)
+  on_keys_of(id, prefix, 'PEXPIRE', KEPT_UNRESUMED)
 end
 
 local function take(said, wrote)
