@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import subprocess
 import time
 import urllib.error
@@ -10,6 +9,8 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from playground.redis_server import free_port
 
 ROOT = Path(__file__).parents[2]
 FILE = Path(__file__).with_name("langgraph_server_graph.py")
@@ -26,7 +27,7 @@ def serving(directory: Path, ran: Path) -> Iterator[str]:
     """Serve the graphs from this directory, and give the address. Their tools write down what ran."""
     graphs = {name: f"{FILE}:{name}" for name in ("agent", "release")}
     (directory / "langgraph.json").write_text(json.dumps({"dependencies": ["."], "graphs": graphs}))
-    port = _free_port()
+    port = free_port()
     # No account, no telemetry, no network: a server on this machine and nothing else.
     apart = {"LANGSMITH_TRACING": "false", "LANGGRAPH_CLI_NO_ANALYTICS": "1", "RAN": str(ran)}
     kept = {
@@ -46,12 +47,6 @@ def serving(directory: Path, ran: Path) -> Iterator[str]:
         finally:
             process.terminate()
             process.wait(10)
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 def _wait_for(address: str, process: subprocess.Popen[bytes], log: Path) -> None:

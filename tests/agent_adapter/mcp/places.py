@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import socket
 import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from agent_adapter.mcp.__main__ import main
+from playground.redis_server import free_port
 from tests.support.deciding import admit
 from tests.support.faults import eventually
 from tests.support.workers import ids
@@ -65,9 +65,7 @@ class Place:
     @asynccontextmanager
     async def http(self, *options):
         """Start a gateway that serves HTTP; give its address."""
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         more = ["--http", f"127.0.0.1:{port}", "--tokens", str(self.tokens)]
         process = await asyncio.create_subprocess_exec(
             sys.executable, *self.command(*options, *more), env=self.environment
