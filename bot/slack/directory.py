@@ -108,7 +108,7 @@ class Directory:
         schedules = [entry for entry in terms.approvers if is_on_call(entry)]
         found = {entry: sorted(await self.members(entry, "")) for entry in schedules}
         on_call = {entry: tuple(people[:MOST_ON_CALL]) for entry, people in found.items() if people}
-        return terms.naming(await self.names(terms.named_only), on_call)
+        return terms.naming({entry: await self._name(entry) for entry in terms.named_only}, on_call)
 
     async def schedules_of(self, user_id: str) -> list[str]:
         """Name the entries of the schedules by which somebody is on call now."""
@@ -128,11 +128,8 @@ class Directory:
         ask = partial(self._slack.own_channels, user_id)
         return await self._fresh(("channels of", user_id), ask, inf)
 
-    async def names(self, entries: Iterable[str]) -> dict[str, str]:
-        """Give the names of people and user groups, by id. A name is empty where Slack does not say."""
-        return {entry: await self._name(entry) for entry in entries}
-
     async def _name(self, entry: str) -> str:
+        """Give the name of a person or user group; empty where Slack does not say."""
         if is_on_call(entry):
             return ""
         try:
