@@ -219,18 +219,14 @@ class ResumeWorker:
                     await self._stopping.wait()
 
     async def _take(self) -> None:
-        free = self._at_once - len(self._running)
-        if free <= 0:
-            return
-        needed = list(self._by_needs)
+        needed, free = list(self._by_needs), self._at_once - len(self._running)
         runs, missing = await self._approvals.runs.lease(
             needed, limit=free, lease=self._lease, leave=self._unreadable
         )
         for needs in missing:
-            if needs.startswith(f"{self._approvals.agent}: "):
-                self._warn_once(
-                    needs, "no agent in this worker's registry is %s: its runs are left to others", needs
-                )
+            self._warn_once(
+                needs, "no agent in this worker's registry is %s: its runs are left to others", needs
+            )
         for run in runs:
             if run.interrupt_id in self._running:
                 # It takes longer than its lease. Its claim on the record keeps others away.
