@@ -117,7 +117,7 @@ def check_json(value: Any, *, where: str, most: int = MAX_NODES) -> None:
     for count, (path, depth, node) in enumerate(_walk(value), 1):
         if count > most:
             raise InvalidRequestError(f"{where}: more than {most:,} values; pass a reference to the data")
-        if problem := _too_deep(depth) or _problem(node):
+        if problem := _problem(node, depth):
             raise InvalidRequestError(f"{where}{_spell(path)}: {problem}")
 
 
@@ -149,18 +149,14 @@ def _is_sound(value: Any, most: int) -> bool:
     return False
 
 
-def _too_deep(depth: int) -> str:
-    return (
-        f"nested deeper than {MAX_DEPTH} levels; send the inner part as a string" if depth > MAX_DEPTH else ""
-    )
-
-
-def _problem(node: Any) -> str:
+def _problem(node: Any, depth: int) -> str:
     """Say what is wrong with one value and how to fix it; empty when nothing is."""
+    if depth > MAX_DEPTH:
+        return f"nested deeper than {MAX_DEPTH} levels; send the inner part as a string"
     match node:
         case str() if type(node) is str:
             return _problem_of_text(node)
-        case bool() | None:
+        case bool() | None | Number():
             return ""
         case int() if type(node) is int:
             # Python itself neither writes nor reads integers of more than 4,300 digits.
@@ -168,8 +164,6 @@ def _problem(node: Any) -> str:
             return "an integer of more than 4,000 digits; send it as a string" if too_long else ""
         case float() if type(node) is float:
             return "" if math.isfinite(node) else f"{node} is not a JSON number; send null or a string"
-        case Number():
-            return ""
         case list() if type(node) is list:
             return ""
         case dict() if type(node) is dict:
