@@ -2,11 +2,7 @@
 
 import contextlib
 import shlex
-import signal
-import sys
-import tempfile
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +10,7 @@ from typing import Any
 from redis import Redis
 from redis.exceptions import RedisError
 
-from playground.redis_server import RedisServer, RedisServerError, free_port, keeping_users
+from playground.redis_server import RedisServer, RedisServerError, free_port, keeping_users, show
 from playground.wait_until import wait_until
 
 SLOTS = 16_384
@@ -257,30 +253,5 @@ def _fields(info: Any) -> dict[str, str]:
     return info if isinstance(info, dict) else dict(line.split(":", 1) for line in info.split("\r\n") if line)
 
 
-@contextlib.contextmanager
-def cluster() -> Iterator[Cluster]:
-    """Run a cluster while the body runs."""
-    with tempfile.TemporaryDirectory(prefix="assent-") as folder:
-        service = Cluster(Path(folder))
-        try:
-            service.start()
-            yield service
-        finally:
-            service.stop()
-
-
-def main() -> None:
-    """Start them, say their address, and end them with this process."""
-    try:
-        with cluster() as service:
-            sys.stdout.write(service.told())
-            sys.stdout.flush()
-            signal.pause()
-    except RedisServerError as error:
-        sys.exit(str(error))
-    except KeyboardInterrupt:
-        pass
-
-
 if __name__ == "__main__":
-    main()
+    show(Cluster)

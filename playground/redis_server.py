@@ -11,10 +11,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 _LINUX_SET_DEATH_SIGNAL = 1
 _LIBC = ctypes.CDLL(None)
@@ -180,6 +181,23 @@ def redis_on_a_port(port: int) -> Iterator[str]:
             yield f"redis://127.0.0.1:{port}/0"
         finally:
             server.stop()
+
+
+def show(servers: Callable[[Path], Any]) -> None:
+    """Start servers over a folder of their own, say where they are, and end them with this process."""
+    with tempfile.TemporaryDirectory(prefix="assent-") as folder:
+        service = servers(Path(folder))
+        try:
+            service.start()
+            sys.stdout.write(service.told())
+            sys.stdout.flush()
+            signal.pause()
+        except RedisServerError as error:
+            sys.exit(str(error))
+        except KeyboardInterrupt:
+            pass
+        finally:
+            service.stop()
 
 
 def start_process(

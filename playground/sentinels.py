@@ -1,10 +1,7 @@
 """A primary, two replicas and three Sentinels on this machine: `python -m playground.sentinels`."""
 
 import shlex
-import signal
 import subprocess
-import sys
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,10 +11,10 @@ from redis.exceptions import ResponseError
 
 from playground.redis_server import (
     RedisServer,
-    RedisServerError,
     find_executable,
     free_port,
     keeping_users,
+    show,
     start_process,
 )
 from playground.wait_until import wait_until
@@ -242,22 +239,5 @@ class Sentinels:
         return Redis(port=port, decode_responses=True)
 
 
-def main() -> None:
-    """Start them, say their address, and end them with this process."""
-    with tempfile.TemporaryDirectory(prefix="assent-") as folder:
-        service = Sentinels(Path(folder))
-        try:
-            service.start()
-            sys.stdout.write(service.told())
-            sys.stdout.flush()
-            signal.pause()
-        except RedisServerError as error:
-            sys.exit(str(error))
-        except KeyboardInterrupt:
-            pass
-        finally:
-            service.stop()
-
-
 if __name__ == "__main__":
-    main()
+    show(Sentinels)
