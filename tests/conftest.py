@@ -34,7 +34,7 @@ from tests.support.redis_users import address_for
 from tests.support.topologies import ON, connected
 
 APPROVERS = "U0DANA,U0ERIK,U0MIRA"
-Service = TypeVar("Service", Cluster, Sentinels)
+Service = TypeVar("Service", Cluster, PostgresServer, RedisServer, Sentinels)
 SERVERS = {
     "redis_server", "redis_url", "started_cluster", "started_sentinels", "playground", "postgres_server",
 }  # fmt: skip
@@ -77,10 +77,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture(scope="session")
 def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
     """One real Redis for the whole run."""
-    server = RedisServer(Path(tmp_path_factory.mktemp("redis")))
-    server.start()
-    yield server
-    server.stop()
+    yield from serving(RedisServer(Path(tmp_path_factory.mktemp("redis"))))
 
 
 @pytest.fixture
@@ -98,7 +95,7 @@ def redis_url(request: pytest.FixtureRequest) -> str:
 
 
 def serving(service: Service) -> Iterator[Service]:
-    """Start a service of several servers, and stop it in the end."""
+    """Start a server, or a service of several, and stop it in the end."""
     try:
         service.start()
         yield service
@@ -175,10 +172,7 @@ def postgres_server() -> Iterator[PostgresServer]:
     found = binaries()
     require("PostgreSQL", found, "its server is not installed (Debian: apt install postgresql)")
     assert found
-    server = PostgresServer(found)
-    server.start()
-    yield server
-    server.stop()
+    yield from serving(PostgresServer(found))
 
 
 @pytest.fixture(scope="session")

@@ -6,21 +6,16 @@ import aiohttp
 import pytest
 
 from bot.app import running
-from playground.redis_server import RedisServer
-from tests.conftest import an_agent, settings_for, until
+from playground.redis_server import RedisServer, keeping_users
+from tests.conftest import an_agent, serving, settings_for, until
 from tests.support.builders import review
 from tests.support.people import Someone
 
 
 @pytest.fixture
-async def mortal(tmp_path):
+def mortal(tmp_path):
     """A Redis of this test's own, which it may kill."""
-    # Where it keeps the users of bot and agent.
-    (tmp_path / "users.acl").touch()
-    server = RedisServer(tmp_path / "redis", ("--aclfile", str(tmp_path / "users.acl")))
-    server.start()
-    yield server
-    server.stop()
+    yield from serving(RedisServer(tmp_path / "redis", keeping_users(tmp_path)))
 
 
 async def test_a_click_without_redis_fails_visibly_and_can_be_repeated(mortal, playground, slack, dana):

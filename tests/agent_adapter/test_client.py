@@ -31,7 +31,7 @@ from agent_adapter.redis.pool import freeze_meta, open_redis
 from agent_adapter.redis.runs import OwedRun
 from bot.store.records import ApprovalStore
 from playground.redis_server import RedisServer
-from tests.conftest import an_agent, until
+from tests.conftest import an_agent, serving, until
 from tests.support.builders import ALL_DECISIONS, an_action, asking
 from tests.support.deciding import admit, is_waited_for, record, start_retention
 from tests.support.faults import eventually, take
@@ -489,10 +489,7 @@ async def test_what_cannot_be_asked_is_refused_with_the_place(client, redis_url)
 @pytest.fixture
 def server(tmp_path):
     """A Redis that a test may kill."""
-    server = RedisServer(tmp_path / "r")
-    server.start()
-    yield server
-    server.stop()
+    yield from serving(RedisServer(tmp_path / "r"))
 
 
 @asynccontextmanager

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from playground.redis_server import RedisServer
+from tests.conftest import serving
 from tests.faults.flow import Flow
 from tests.support.faults import nothing_owed, rounds
 
@@ -18,10 +19,7 @@ def mortal_redis(tmp_path: Path) -> Iterator[RedisServer]:
 
     With `everysec` an acknowledged write may wait in the server's memory for as long as the disk's last fsync takes.
     """
-    server = RedisServer(tmp_path / "redis", ("--appendfsync", "always"))
-    server.start()
-    yield server
-    server.stop()
+    yield from serving(RedisServer(tmp_path / "redis", ("--appendfsync", "always")))
 
 
 @pytest.fixture
