@@ -73,7 +73,7 @@ export function createInspector({ personName }) {
           { class: "delivery-meta" },
           [
             user && personName(user),
-            clockWithSeconds(moment(sent_at)),
+            clockWithSeconds(new Date(sent_at * 1000)),
             transport === "http" ? "HTTP" : "Socket Mode",
             retry && `retry ${retry}`,
           ]
@@ -127,9 +127,6 @@ export function createInspector({ personName }) {
 
   return { showDeliveries, inspect, refresh };
 }
-
-/** A moment as the API gives it: unix seconds, or ISO text. */
-const moment = (value) => new Date(typeof value === "number" ? value * 1000 : value);
 
 function outcomeText({ outcome, acked_ms: ms }) {
   if (outcome === "pending") return "waiting…";
