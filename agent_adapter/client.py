@@ -304,9 +304,9 @@ class ApprovalClient:
 
     async def close(self) -> None:
         """End all waits and close the connections. Questions that still wait stay open."""
+        await self._replies.close()
         await self._reports.close()
         await self._claims.close()
-        await self._replies.close()
         await self._end_withdrawals()
         await self._disconnect()
 
@@ -691,7 +691,8 @@ class ApprovalClient:
 
         Args:
             interrupt_id: The id of a record that has ended.
-            owner: The name of the process that resumes the run; the same at each renewal.
+            owner: A name for this claim, the same at each renewal. Make a new one at each start: the same name takes the run at
+                once, also where it may have run.
             lease: How long nobody else may resume it; `timedelta(0)` gives the right back.
 
         Raises:

@@ -198,11 +198,12 @@ class Replies(Waits):
                     task.add_done_callback(self._give_up)
 
     def check_loop(self) -> None:
-        """Refuse to go on in another event loop than the one that the client was opened in."""
+        """Refuse to go on in another event loop or process than the one that the client was opened in."""
         self._scripts.check_loop()
 
     async def close(self) -> None:
         """Stop the loops for good."""
+        self.check_loop()
         self.is_closed = True
         await asyncio.gather(*map(end_task, self._tasks))
         self._tasks = []

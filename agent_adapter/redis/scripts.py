@@ -10,6 +10,7 @@ neither read nor compare them but with what they were read as.
 import asyncio
 import copy
 import hashlib
+import os
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -156,7 +157,7 @@ class Scripts:
         self.cipher = cipher or Cipher()
         """Encrypts what agents and people write."""
         self._encrypts = bool(self.cipher)
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._place: tuple[asyncio.AbstractEventLoop, int] | None = None
         self._redis = redis
         self._keys = keys
         self.address = address
@@ -204,13 +205,13 @@ class Scripts:
             ) from error
 
     def check_loop(self) -> None:
-        """Refuse to go on in another event loop than that of the first call, whose connections these are."""
-        loop = asyncio.get_running_loop()
-        self._loop = self._loop or loop
-        if loop is not self._loop:
+        """Refuse to go on in another event loop or process than that of the first call, whose connections these are."""
+        place = asyncio.get_running_loop(), os.getpid()
+        self._place = self._place or place
+        if place != self._place:
             raise AgentAdapterError(
-                "this client was opened in another event loop: open one with `async with` inside each asyncio.run; "
-                "with a SyncApprovalClient, let it run the coroutine: "
+                "this client was opened in another event loop or process: open one with `async with` inside each "
+                "asyncio.run, and after each fork; with a SyncApprovalClient, let it run the coroutine: "
                 "approvals.run(run(…, approvals=approvals.client))"
             )
 

@@ -1,6 +1,8 @@
 """What stands in the wrong place is answered with what to pass instead, before anything runs or is stored."""
 
 import asyncio
+import subprocess
+import sys
 from datetime import timedelta
 from functools import partial
 
@@ -201,11 +203,32 @@ def test_a_client_belongs_to_one_event_loop(redis_url):
     first.run_until_complete(client.__aenter__())
     with SyncApprovalClient.from_url(redis_url, agent="billing") as blocking:
         uses = [partial(used.review, asking()) for used in (client, blocking.client)]
-        for use in (client.__aenter__, partial(client.record, "billing.x"), *uses):
-            with pytest.raises(AgentAdapterError, match="in another event loop: open one with `async with`"):
+        for use in (client.__aenter__, partial(client.record, "billing.x"), *uses, client.close):
+            with pytest.raises(
+                AgentAdapterError, match="in another event loop or process: open one with `async with`"
+            ):
                 asyncio.run(use())
     first.run_until_complete(client.close())
     first.close()
+
+
+_FORKS = """
+import asyncio, os, sys
+from agent_adapter import ApprovalClient
+loop, client = asyncio.new_event_loop(), ApprovalClient.from_url(sys.argv[1], agent="billing")
+loop.run_until_complete(client.__aenter__())
+if os.fork() == 0:
+    loop.run_until_complete(client.record("billing.x"))
+os.wait()
+"""
+
+
+def test_a_client_belongs_to_one_process(redis_url):
+    """Also where a forked one goes on with the same event loop: it would read the answers of the other."""
+    forked = subprocess.run(
+        [sys.executable, "-c", _FORKS, redis_url], check=True, capture_output=True, text=True, timeout=60
+    )
+    assert "opened in another event loop or process" in forked.stderr
 
 
 # --- Anything else --------------------------------------------------------------------------------------------------
