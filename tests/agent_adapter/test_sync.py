@@ -172,19 +172,19 @@ async def withdrawn(desk, interrupt_id):
     return (await desk.store.load(interrupt_id)).withdraw_asked
 
 
+async def wait_for_ever(begun, ended):
+    begun.set()
+    try:
+        await asyncio.Event().wait()
+    finally:
+        ended.set()
+
+
 def test_an_interrupted_caller_leaves_nothing_running(approvals):
     """What was asked for ends in the background too."""
     begun, ended = threading.Event(), threading.Event()
-
-    async def work() -> None:
-        begun.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.set()
-
     with ctrl_c_after(begun.wait):
-        approvals.run(work())
+        approvals.run(wait_for_ever(begun, ended))
 
     assert ended.wait(60)
 
@@ -228,18 +228,10 @@ def test_what_is_connected_inside_of_one_client_serves_inside_of_the_next(redis_
 def test_leaving_a_client_ends_the_calls_of_other_threads(redis_url, elsewhere):
     """They are cancelled; the calls of another client go on."""
     begun, ended = threading.Event(), asyncio.Event()
-
-    async def wait_for_ever() -> None:
-        begun.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.set()
-
     with SyncApprovalClient.from_url(redis_url, agent="other") as other:
         staying = elsewhere.submit(other.run, ended.wait())
         with SyncApprovalClient.from_url(redis_url, agent="billing") as approvals:
-            leaving = elsewhere.submit(approvals.run, wait_for_ever())
+            leaving = elsewhere.submit(approvals.run, wait_for_ever(begun, ended))
             begun.wait()
 
         assert isinstance(leaving.exception(60), CancelledError)
