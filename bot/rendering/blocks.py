@@ -6,12 +6,14 @@ from typing import Any
 from agent_adapter.contract.arguments import encode
 from bot.domain.ids import choice_value
 from bot.sentences import on_card
-from bot.text.literal import clip, pieces, units
+from bot.text.literal import clip, head, pieces, units
 
 Block = dict[str, Any]
 
 PIECE = 2_800
 """Units of text in one element: below Slack's 3,000."""
+_SPOKEN = 75
+"""Units that Slack takes of what a screen reader says, and of what stands below a choice."""
 
 
 def header(block_id: str, text: str) -> Block:
@@ -116,7 +118,7 @@ def button(
     if style:
         found["style"] = style
     if says:
-        found["accessibility_label"] = says
+        found["accessibility_label"] = head(says, _SPOKEN)
     if asks:
         found["confirm"] = asks
     return found
@@ -131,7 +133,7 @@ def menu(action_id: str, about: str, buttons: list[Block]) -> Block:
     options = [
         {
             "text": found["text"],
-            "description": plain(about),
+            "description": plain(head(about, _SPOKEN)),
             "value": choice_value(found["action_id"], found["value"]),
         }
         for found in buttons
@@ -163,7 +165,7 @@ def spoken(element: Block, about: str) -> Block:
     """Give a button with words for screen readers: behind the label, what it is about."""
     if element["type"] != "button":
         return element
-    return {"accessibility_label": f"{element['text']['text']}: {about}"[:75], **element}
+    return {"accessibility_label": head(f"{element['text']['text']}: {about}", _SPOKEN), **element}
 
 
 def confirm(title: str, text: str, yes: str) -> Block:

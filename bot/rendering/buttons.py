@@ -187,7 +187,7 @@ def button_blocks(
     in_sight = _in_sight(found) if has_menu else len(found)
     shown, behind = drawn[:in_sight], drawn[in_sight:]
     if behind:
-        shown.append(menu(action_id("menu", action.index), _named(action)[:75], behind))
+        shown.append(menu(action_id("menu", action.index), _named(action), behind))
     options = [
         OPTION.drawn(f"{action.index}.{number}", value, option, says=f"{OPTION.label}: {option}")
         for number, option in enumerate(() if in_view else options_in_sight(action))
@@ -212,7 +212,7 @@ def _drawn(button: Button, action: Action, value: str, label: str = "") -> Block
     votes = f", {on_action.one_of(needed)}" if needed > 1 else ""
     # A screen reader says what the button does, whether that is only a vote, and to which action.
     named = safe_name(action.request) or "" if label else _named(action)
-    says = f"{label or button.label}{votes} {named}".rstrip()[:75]
+    says = f"{label or button.label}{votes} {named}".rstrip()
     return button.drawn(action.index, value, label, says=says, asks=asks)
 
 

@@ -1,7 +1,7 @@
 """A decided call is folded: what ran stands on one line, and nothing that explains it is lost."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision, RespondDecision
@@ -115,6 +115,7 @@ _ARGUMENTS = st.dictionaries(st.sampled_from("abcdef"), _SHORT | st.text("x\n", 
 
 @bounded(200)
 @given(_ARGUMENTS, _ARGUMENTS)
+@example({**dict.fromkeys("abc"), "d": False, "e": "0000000\x1f\x1f\U00012544\U00013000\U00018cd6"}, {})
 def test_every_change_of_an_edit_is_on_the_card(before, after):
     """On the line or in the box: two edits with different results never look the same."""
     one, other = card(before, edited("refund", **after)), card(before, edited("refund", **before))

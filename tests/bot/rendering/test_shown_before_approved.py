@@ -260,7 +260,8 @@ def _assert_boxed(text, value):
 def read_table(text):
     """Divide the box of the rows: the table, the values of all rows or of most of them, and which rows these are."""
     chunks = text.split("\n\n")
-    *said, which = fields(chunks[-1])
+    # Where all that is the same is long, there is no such box.
+    *said, which = fields(chunks[-1]) or [""]
     if not re.fullmatch(r"in both|in all \d+|in all other rows", which):
         return "\n\n".join(chunks), {}, ""
     usual = {} if said == [in_text.NO_ARGUMENTS] else dict(map(read_field, said))
@@ -341,6 +342,7 @@ def approving(payload):
 @example(batch(*[pay(to="Ada", n=n, role="owner" if n == 6 else "member") for n in range(8)]))
 @example(batch(*[pay(to="Ada", n=n, secret=f"hunter{n}") for n in range(3)], mask=("secret",)))
 @example(batch(pay(to="Ada"), pay(to="Bo"), pay(to="y " * 4_000)))
+@example(batch(pay(to="א"), pay(to="א")))
 @example(batch(*[pay(to={"a": n, "secret": n}, n=n) for n in range(3)], mask=("secret",)))
 @example(batch(*[pay(to={"a": 1}, n=n) for n in range(24)]))
 @example(batch(*[pay(to={"a": 1 if n else 2}, n=n) for n in range(8)]))
