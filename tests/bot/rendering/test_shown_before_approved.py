@@ -260,7 +260,7 @@ def _assert_boxed(text, value):
 def read_table(text):
     """Divide the box of the rows: the table, the values of all rows or of most of them, and which rows these are."""
     chunks = text.split("\n\n")
-    # Where all that is the same is long, there is no such box.
+    # Calls that share all their values have no rows, and long values stand in boxes of their own.
     *said, which = fields(chunks[-1]) or [""]
     if not re.fullmatch(r"in both|in all \d+|in all other rows", which):
         return "\n\n".join(chunks), {}, ""
