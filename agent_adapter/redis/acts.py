@@ -217,6 +217,8 @@ class Claim:
             # By the clock, so that it is newer than a claim that Redis has lost.
             fence=fence if not is_next else None if at > fence else fence + 1,
             since=at,
+            # Sent late, it may reach a server that has lost who had it after that.
+            before=int(req["claim_until"]) if is_live else None,
             is_next=is_next,
             is_noted=has_lapsed or not is_known,
             # Nobody waits for a bot to know of a claim, but a card that says that it has lapsed is wrong now.
@@ -266,6 +268,7 @@ class Claim:
         *,
         fence: int | None,
         since: int = 0,
+        before: int | None = None,
         is_next: bool = False,
         is_noted: bool = False,
         is_told: bool = False,
@@ -284,7 +287,9 @@ class Claim:
             *written(self.names["req"], fields),
             *([wake(self.names)] if is_told else []),
         ]
-        return Step(Change(self._looks(req, card), commands, since, self.lease if waits else None), fence)
+        return Step(
+            Change(self._looks(req, card), commands, since, before, self.lease if waits else None), fence
+        )
 
     def _looks(self, req: Seen, card: Seen) -> list[Words]:
         kind, names = WHATEVER if self.reads else WHERE_REFUSED, self.names

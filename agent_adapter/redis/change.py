@@ -36,6 +36,8 @@ class Change:
     """Each is a command, a key, and more words."""
     since: int = 0
     """When the caller read what it relies on, by the server's clock."""
+    before: int | None = None
+    """Until when it may run, by the server's clock."""
     lease: int | None = None
     """Milliseconds of a claim that is new: it waits where the server may have lost another one."""
 
@@ -106,7 +108,12 @@ def arguments(change: Change) -> tuple[list[Sent], Iterable[str], dict[str, Valu
         words += (len(command), *_written(command))
     # The second word of PUBLISH is a channel, not a key.
     keys = [str(command[1]) for command in change.commands if command[0] != "PUBLISH"]
-    given: dict[str, Value] = {"since": change.since, "lease": change.lease, "looks": len(change.looks)}
+    given: dict[str, Value] = {
+        "since": change.since,
+        "before": change.before,
+        "lease": change.lease,
+        "looks": len(change.looks),
+    }
     return words, dict.fromkeys(keys), given
 
 

@@ -3,6 +3,7 @@
 -- KEYS  the keys that they write, …
 -- ARGV  id, prefix
 --       since  the server's milliseconds when the caller read: a clock that was set back since has not reached them
+--       before  until when it may run, by the server's milliseconds; else ''
 --       lease  milliseconds, for a new claim: it waits while somebody may hold one that this server has lost; else ''
 --       looks  how many of the following lists are what is looked at; the others are the commands
 --       then lists of words, each after the number of its words
@@ -12,8 +13,8 @@
 -- '*' anything, '?' whatever there is, '!' the same, looked at only where nothing runs. What has another type is not found.
 -- A word after the name of a key is '= text', or '@n text' for the time, n milliseconds later, before a text.
 
-local id, prefix, since, lease, looks = unpack(ARGV, 1, 5)
-local FIRST_LIST = 6
+local id, prefix, since, before, lease, looks = unpack(ARGV, 1, 6)
+local FIRST_LIST = 7
 
 local at = now()
 -- Whoever holds a claim renews it within a lease. What was asked since this server answers has none that could be lost.
@@ -40,7 +41,7 @@ local function is_as_expected(kind, said, found)
   return kind == '?' or kind == '!' or (kind == '*') == (found ~= false)
 end
 
-local is_so, found, commands = unsure == 0 and at >= tonumber(since), {}, {}
+local is_so, found, commands = unsure == 0 and at >= tonumber(since) and at < (tonumber(before) or math.huge), {}, {}
 local i = FIRST_LIST
 while i <= #ARGV do
   local words = { unpack(ARGV, i + 1, i + ARGV[i]) }

@@ -79,11 +79,11 @@ def test_a_call_is_put_in_the_order_of_the_script():
     named = Keys()
 
     keys, args = read_script(AGENT_LUA, "change").call(
-        named.of("billing.1"), {"looks": 0, "lease": None, "since": 7}
+        named.of("billing.1"), {"looks": 0, "lease": None, "before": None, "since": 7}
     )
 
     assert keys == []
-    assert args == ["billing.1", named.prefix, 7, "", 0]
+    assert args == ["billing.1", named.prefix, 7, "", "", 0]
 
 
 def test_what_follows_the_names_keeps_its_order():
