@@ -154,7 +154,12 @@ export class Assent {
     const claim = crypto.randomUUID();
     const send = (verb: string, until: AbortSignal, more: object = {}) =>
       Promise.all(states.map(({ id }) => this.#http.send("POST", `/interrupts/${id}/${verb}`, { claim, ...more }, until)));
-    const hold = (until: AbortSignal) => send("claim", until, { seconds: LEASE });
+    // An answer that comes late says who had the claim then.
+    const hold = async (until: AbortSignal): Promise<void> => {
+      const sent = Date.now();
+      await send("claim", until, { seconds: LEASE });
+      if (Date.now() - sent > (LEASE * 1000) / 3) await hold(until);
+    };
     // A renewal that fails says nothing: `resumed` finds out who has the claim.
     const renewal = setInterval(() => void hold(stop).catch(() => undefined), (LEASE * 1000) / 3);
     let result: T;

@@ -176,6 +176,29 @@ test("a bot that is away, busy or restarting is asked again, and the call is ask
   assert.equal(console.warn.mock.callCount(), 3 - faults.length);
 });
 
+test("a claim whose answer comes late is asked for again before anything runs", async (t) => {
+  const start = Date.now();
+  const seen = [];
+  const proxy = createServer(async (request, answer) => {
+    const sent = { method: request.method, headers: { authorization: request.headers.authorization } };
+    const body = request.method === "POST" ? { body: await new Response(request).text() } : {};
+    const said = await fetch(`${bot}${request.url}`, { ...sent, ...body });
+    if (request.url.endsWith("/claim") && seen.push("claim") === 1) t.mock.method(Date, "now", () => start + 40_000);
+    answer.writeHead(said.status).end(await said.text());
+  }).listen(0);
+  t.after(() => proxy.close());
+  const action_requests = [{ name: "reboot_late", args: { host: "c4" } }];
+  const review_configs = [{ action_name: "reboot_late", allowed_decisions: ["approve", "reject"] }];
+  const asking = [{ id: "p", value: { action_requests, review_configs } }];
+  const run = () => seen.push("run");
+
+  const reviewing = other({ url: `http://127.0.0.1:${proxy.address().port}/` }).reviewing(asking, { run: "late" }, run);
+  await dana("reboot_late", "approve:0");
+  await reviewing;
+
+  assert.deepEqual(seen, ["claim", "claim", "run"]);
+});
+
 test("an answer of something else than a bot is waited out where it may pass, and is else an error with the address", async (t) => {
   t.mock.method(console, "warn", () => {});
   const answers = [];
