@@ -6,7 +6,7 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from datetime import timedelta
 from functools import partial
@@ -64,6 +64,7 @@ from agent_adapter.redis.pool import (
     REPEAT_WITHIN,
     end_task,
     freeze_meta,
+    let_wait_here,
     open_blocking_redis,
     open_redis,
     pipelined,
@@ -236,6 +237,7 @@ class ApprovalClient:
         if (replies := self.__dict__.get("_replies")) and not replies.is_closed:
             replies.check_loop()
             raise AgentAdapterError("this client is open already: use it, without another `async with`")
+        let_wait_here(self._redis)
         try:
             for warning in await check_server(self._redis, self._address):
                 logger.warning(warning)
@@ -304,11 +306,14 @@ class ApprovalClient:
 
     async def close(self) -> None:
         """End all waits and close the connections. Questions that still wait stay open."""
-        await self._replies.close()
-        await self._reports.close()
-        await self._claims.close()
-        await self._end_withdrawals()
-        await self._disconnect()
+        self._replies.check_loop()
+        try:
+            await self._replies.close()
+            await self._reports.close()
+            await self._claims.close()
+            await self._end_withdrawals()
+        finally:
+            await self._disconnect()
 
     async def _end_withdrawals(self) -> None:
         with suppress(TimeoutError):
@@ -449,7 +454,7 @@ class ApprovalClient:
         # Thousands may wait here, so this frame holds no more than the wait needs.
         watch = self._replies.watch(interrupt_id)
         try:
-            await patiently(partial(self._records.add_waiter, interrupt_id))
+            await self._patiently(partial(self._records.add_waiter, interrupt_id))
             while True:
                 watch.arm()
                 if resume := await self._look(interrupt_id):
@@ -459,8 +464,17 @@ class ApprovalClient:
         finally:
             watch.leave()
 
+    async def _patiently(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        """Repeat a command of a wait until Redis answers, or this client is closed."""
+
+        async def try_again() -> T:
+            self.check_open()
+            return await attempt()
+
+        return await patiently(try_again)
+
     async def _look(self, interrupt_id: str) -> Resume | None:
-        record = await patiently(partial(self._records.load, interrupt_id))
+        record = await self._patiently(partial(self._records.load, interrupt_id))
         if resume := record.resume():
             return resume
         if record.notice:
@@ -672,10 +686,10 @@ class ApprovalClient:
         await self._replies.start()
         given: set[int] = set()
         with self._replies.following(interrupt_id) as watch:
-            await patiently(partial(self._records.add_waiter, interrupt_id, each_decision=True))
+            await self._patiently(partial(self._records.add_waiter, interrupt_id, each_decision=True))
             while True:
                 watch.arm()
-                record = await patiently(partial(self._records.load, interrupt_id))
+                record = await self._patiently(partial(self._records.load, interrupt_id))
                 resume = record.resume()
                 recorded = [each.decision if each else None for each in record.recorded()]
                 for index, decision in enumerate(resume.decisions if resume else recorded):

@@ -71,7 +71,7 @@ class SyncApprovalClient:
     def __enter__(self) -> Self:
         """Connect. Errors are as in `ApprovalClient.__aenter__` and in `run`."""
         _refuse_to_block_a_loop()
-        if self._background:
+        if self._background and self._background.thread.is_alive():
             raise AgentAdapterError("this client is open already: use it, without another `with`")
         self._background = _background()
         try:
@@ -121,7 +121,8 @@ class SyncApprovalClient:
         if background is None or not background.thread.is_alive():
             work.close()
             raise AgentAdapterError(
-                "this client is not connected: use it inside `with SyncApprovalClient.from_url(…) as approvals:`"
+                "this client is not connected: use it inside `with SyncApprovalClient.from_url(…) as approvals:`, and make "
+                "another one after each fork of the process"
             )
         if self._is_inside():
             work.close()

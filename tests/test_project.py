@@ -222,11 +222,8 @@ def test_the_example_of_an_environment_names_every_setting_with_its_default():
 
 def test_every_error_is_exported():
     """An agent's author catches each of them by `agent_adapter.…Error`."""
-    assert all(getattr(agent_adapter, name) is getattr(agent_adapter.errors, name) for name in own_errors())
-
-
-def own_errors():
-    return {name for name, each in vars(agent_adapter.errors).items() if inspect.isclass(each)}
+    errors = {name: each for name, each in vars(agent_adapter.errors).items() if inspect.isclass(each)}
+    assert {name: getattr(agent_adapter, name) for name in errors} == errors
 
 
 PROJECT = tomllib.loads(page("pyproject.toml"))

@@ -272,6 +272,12 @@ def _new_place(address: Address, namespace: str, pool: ConnectionPool) -> Place:
     return Place((pool.connection_kwargs.get("host", "localhost"), pool.connection_kwargs.get("port", 6379)))
 
 
+def let_wait_here(redis: Redis) -> None:
+    """Make turns for the connections of a pool that is opened: the former ones belong to the event loop that waited for one first."""
+    if isinstance(redis.connection_pool, BlockingConnectionPool):
+        redis.connection_pool._condition = asyncio.Condition()  # noqa: SLF001  # redis-py makes it once
+
+
 def pipelined(redis: Redis) -> Pipelined | None:
     """Give the connection for scripts beside these connections; `None` without hiredis, or where a program has made them."""
     return getattr(redis.connection_pool, "pipelined", None)

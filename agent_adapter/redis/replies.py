@@ -58,6 +58,9 @@ class Waits:
     async def start(self) -> None:
         """Begin to wake waits, if nothing does so yet."""
 
+    def check_loop(self) -> None:
+        """Refuse to go on elsewhere than where the client was opened."""
+
     async def close(self) -> None:
         """End every wait with an error."""
         self.is_closed = True
@@ -189,6 +192,7 @@ class Replies(Waits):
             self.check_open()
             if not self._tasks:
                 await self._attend([])
+                self.check_open()
                 self._broken = ""
                 self._tasks = [
                     self._loops.start("replies", self._read, within=SILENT_ROUNDS * self._block),
@@ -203,11 +207,9 @@ class Replies(Waits):
 
     async def close(self) -> None:
         """Stop the loops for good."""
-        self.check_loop()
-        self.is_closed = True
+        await super().close()
         await asyncio.gather(*map(end_task, self._tasks))
         self._tasks = []
-        await super().close()
 
     def _give_up(self, ended: asyncio.Task[None]) -> None:
         """End every wait with an error, because a loop has stopped; the next wait starts the loops again."""

@@ -572,19 +572,31 @@ async def test_waits_are_looked_at_again_after_redis_was_away(lost_server, caplo
 
 
 async def test_closing_while_redis_is_away_ends_what_waits(lost_server, caplog):
-    """A wait that had not begun to listen hears of it too, once Redis answers."""
-    server, client, interrupt_id = lost_server
+    """A wait that had not begun to listen ends, too."""
+    _, client, interrupt_id = lost_server
     waiting = [
         asyncio.create_task(client.wait(interrupt_id)),
         asyncio.create_task(anext(client.decisions(interrupt_id))),
     ]
     await until(lambda: caplog.text.count("loop.hindered: wait") >= 2)
     await client.close()
-    server.start()
 
     async with asyncio.timeout(30):
         heard = await asyncio.gather(*waiting, return_exceptions=True)
-    assert ["the client was closed while it waited" in str(each) for each in heard] == [True, True]
+    assert ["client was closed" in str(each) for each in heard] == [True, True]
+
+
+async def test_a_close_that_is_cancelled_has_ended_what_waits(client, store):
+    interrupt_id = await asked(client, store, "a")
+    waiting = asyncio.create_task(client.wait(interrupt_id))
+    await eventually(partial(is_waited_for, store, interrupt_id))
+    closing = asyncio.create_task(client.close())
+    await asyncio.sleep(0)
+    closing.cancel()
+
+    async with asyncio.timeout(30):
+        with pytest.raises(AgentAdapterError, match="the client was closed while it waited"):
+            await waiting
 
 
 async def test_a_client_that_is_not_connected_says_how_it_is(redis_url):
@@ -594,13 +606,15 @@ async def test_a_client_that_is_not_connected_says_how_it_is(redis_url):
         await client.wait("billing.1")
     assert not hasattr(client, "anything_else")
     async with client:
-        interrupt_id = await client.publish(client.interrupt(batch("a")))
+        publishing = asyncio.create_task(client.publish(client.interrupt(batch("a"))))
+        await asyncio.sleep(0)
 
-    for verb in (client.wait(interrupt_id), client.publish(client.interrupt(batch("b")))):
+    for verb in (publishing, client.wait("billing.1"), client.publish(client.interrupt(batch("b")))):
         with pytest.raises(
             AgentAdapterError, match="this client was closed: open it again with `async with`"
         ):
             await verb
+    assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
 async def test_a_decision_whose_wake_up_was_lost_is_found_at_the_next_look(client, store):

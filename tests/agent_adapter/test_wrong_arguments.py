@@ -12,7 +12,7 @@ from langgraph.graph import StateGraph
 
 from agent_adapter import ActionRequest, ApprovalClient, Context, HITLRequest, ReviewConfig, requires_receipt
 from agent_adapter.dialects import custom
-from agent_adapter.errors import AgentAdapterError, WrongArgumentError
+from agent_adapter.errors import AgentAdapterError, UnknownInterruptError, WrongArgumentError
 from agent_adapter.gating import Gate
 from agent_adapter.integrations import (
     functions,
@@ -210,6 +210,18 @@ def test_a_client_belongs_to_one_event_loop(redis_url):
                 asyncio.run(use())
     first.run_until_complete(client.close())
     first.close()
+
+
+def test_a_client_that_was_closed_is_opened_again_in_another_event_loop(redis_url):
+    """Also where more calls than it has connections waited for one in the first."""
+    client = ApprovalClient.from_url(redis_url, agent="billing")
+
+    async def look():
+        async with client:
+            looks = [client.record("billing.x") for _ in range(100)]
+            return {type(each) for each in await asyncio.gather(*looks, return_exceptions=True)}
+
+    assert asyncio.run(look()) == asyncio.run(look()) == {UnknownInterruptError}
 
 
 _FORKS = """

@@ -45,10 +45,6 @@ async def test_answer_that_slack_would_not_take_is_refused(response_url, http, c
 # --- Faults that are switched on, met with the real client ------------------------------------------------------------
 
 
-async def post_with(slack):
-    return await slack.chat_postMessage(channel=CHANNEL, text="x")
-
-
 @pytest.mark.parametrize(("kind", "posted"), [("accept_then_drop", 1), ("drop", 0), ("timeout", 0)])
 async def test_dropped_connection_leaves_the_caller_in_doubt(slack, control, kind, posted):
     """The message is there where it was accepted before; the caller cannot know."""
@@ -56,7 +52,7 @@ async def test_dropped_connection_leaves_the_caller_in_doubt(slack, control, kin
     await control.fault("chat.update", "error", times=None)  # another method
 
     with pytest.raises(ClientError):
-        await post_with(slack)
+        await slack.chat_postMessage(channel=CHANNEL, text="x")
 
     assert len(await control.messages(CHANNEL)) == posted
 

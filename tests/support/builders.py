@@ -125,14 +125,10 @@ def on_terms(admission: Admission, **changed: Any) -> Admission:
     return admission.model_copy(update={"terms": terms})
 
 
-def terms_of(interrupt: Interrupt, **given: Any) -> tuple[Terms, ...]:
-    """Build the same terms for every action of an interrupt."""
-    return (Terms(**{"approvers": ("U0ERIK",), **given}),) * len(interrupt.request.action_requests)
-
-
 def calls_of(interrupt: Interrupt, **given: Any) -> tuple[Action, ...]:
     """Build the actions of an interrupt as they are asked, on the same terms for each."""
-    return measure(interrupt, terms_of(interrupt, **given))
+    terms = Terms(**{"approvers": ("U0ERIK",), **given})
+    return measure(interrupt, (terms,) * len(interrupt.request.action_requests))
 
 
 def a_state(

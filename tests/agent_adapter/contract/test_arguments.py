@@ -3,6 +3,7 @@
 import contextlib
 import enum
 import json
+import re
 from datetime import date
 from typing import Any
 
@@ -75,9 +76,8 @@ def test_any_text_is_read_or_refused(text):
 )
 def test_text_that_is_not_strict_json_is_refused_with_its_place(text, sentence):
     """The sentence says where it is and what to send in its place."""
-    with pytest.raises(InvalidRequestError) as caught:
+    with pytest.raises(InvalidRequestError, match=re.escape(sentence)):
         decode_arguments(text)
-    assert str(caught.value).startswith(sentence)
 
 
 class Colour(enum.IntEnum):
@@ -106,9 +106,8 @@ class Word(str):
 )  # fmt: skip
 def test_values_that_json_does_not_have_are_refused_with_their_path(value, sentence):
     """What would be shown as something else than it is never gets that far."""
-    with pytest.raises(InvalidRequestError) as caught:
+    with pytest.raises(InvalidRequestError, match=re.escape(sentence)):
         check_arguments(value)
-    assert str(caught.value).startswith(sentence)
 
 
 def nested(levels):
@@ -149,9 +148,8 @@ def test_limits_hold_exactly_and_say_the_cure(most, too_many, sentence):
     """The largest allowed passes; one more is refused with its place and what to do."""
     check_arguments(most)
 
-    with pytest.raises(InvalidRequestError) as caught:
+    with pytest.raises(InvalidRequestError, match=re.escape(sentence)):
         check_arguments(too_many)
-    assert str(caught.value).startswith(sentence)
 
 
 def itself():

@@ -1,5 +1,7 @@
 """The models of the wire: LangChain's names, read tolerantly, answered strictly."""
 
+import re
+
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
@@ -46,9 +48,8 @@ def test_langchains_own_payload_is_a_request():
 )  # fmt: skip
 def test_actions_and_configs_pair_by_index_and_name(wrong, sentence):
     """A decision offered for one tool can never land on another."""
-    with pytest.raises(ValidationError) as caught:
+    with pytest.raises(ValidationError, match=re.escape(sentence)):
         HITLRequest.model_validate(wrong)
-    assert sentence in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -87,9 +88,8 @@ def test_a_decision_comes_back_as_it_was_written(decision):
 )  # fmt: skip
 def test_a_value_that_is_not_a_decision_is_refused_with_its_path(value, sentence):
     """Nothing is read into a decision that is not there: least of all an approval."""
-    with pytest.raises(InvalidRequestError) as caught:
+    with pytest.raises(InvalidRequestError, match=re.escape(sentence)):
         load_decision(value)
-    assert str(caught.value).startswith(sentence)
 
 
 def test_the_schema_of_a_decision_names_its_kinds():

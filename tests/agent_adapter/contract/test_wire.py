@@ -1,6 +1,7 @@
 """Envelopes: what is stored is what was published, within the limits of a publish."""
 
 import json
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -86,9 +87,8 @@ def test_a_continuation_comes_back_whole_or_is_refused(state, sentence):
     """What a worker reads is what was given; a run with too long a history is told so before anybody is asked."""
     continuation = a_continuation('{"configurable":{"thread_id":"täglich"}}')
     assert load_continuation(dump_continuation(continuation)) == continuation
-    with pytest.raises(InvalidRequestError) as caught:
+    with pytest.raises(InvalidRequestError, match=re.escape(sentence)):
         dump_continuation(a_continuation(state))
-    assert str(caught.value).startswith(sentence)
 
 
 @pytest.mark.parametrize("stored", ['{"format": 2, "state": "{}"}', '{"state": "{}"}', "[]"])
@@ -135,9 +135,8 @@ def test_a_newer_agent_with_new_fields_is_understood():
 )  # fmt: skip
 def test_a_stored_text_that_this_version_cannot_read_is_refused(stored, sentence):
     """Whatever stands in the store, reading it is an interrupt or one sentence."""
-    with pytest.raises(InvalidRequestError) as caught:
+    with pytest.raises(InvalidRequestError, match=re.escape(sentence)):
         load_interrupt(stored)
-    assert str(caught.value).startswith(sentence)
 
 
 def test_what_is_over_a_limit_is_refused_when_it_is_read_too():
@@ -188,9 +187,8 @@ for _ in range(40):
 )  # fmt: skip
 def test_what_could_not_be_shown_or_answered_is_refused_at_publish(interrupt, sentence):
     """The sentence names the place, so the agent's author can mend it."""
-    with pytest.raises(InvalidRequestError) as caught:
+    with pytest.raises(InvalidRequestError, match=re.escape(sentence)):
         dump_interrupt(interrupt)
-    assert str(caught.value).startswith(sentence)
 
 
 LARGE = {"enum": [f"place-{number}" for number in range(6_000)]}

@@ -135,12 +135,8 @@ def assert_on_message(state, blocks, index):
     text = literal_text(blocks, f"a:{index}:arguments") if whole else ""
     held = [name for name in state.actions[index].terms.headline if _is_held(state, blocks, index, name)]
     assert not held or len(state.actions) == 1
-    assert_written_out(state, index, text, {name for name in held if name not in names_in(blocks, index)})
-
-
-def names_in(blocks, index):
-    """Give the names that stand beside or above the values of a call."""
-    return {name for _, name in read_boxes(blocks, f"a:{index}:arguments")}
+    beside_or_above = {name for _, name in read_boxes(blocks, f"a:{index}:arguments")}
+    assert_written_out(state, index, text, {name for name in held if name not in beside_or_above})
 
 
 def _is_held(state, blocks, index, name):

@@ -85,11 +85,10 @@ def believed(record):
 STATE, _ = believed(GENUINE)
 
 
-def is_sealed(name):
-    return name.partition(":")[0] in ADMISSION | FACTS | {"seal", "extended", "deadline"}
-
-
-NAMES = sorted({name for each in (GENUINE, *OTHERS) for name in each.card if is_sealed(name)})
+SEALED = ADMISSION | FACTS | {"seal", "extended", "deadline"}
+NAMES = sorted(
+    {name for each in (GENUINE, *OTHERS) for name in each.card if name.partition(":")[0] in SEALED}
+)
 NAMES += [
     "approvers:0",
     "quorum:0",
