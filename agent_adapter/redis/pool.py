@@ -274,7 +274,7 @@ def _new_place(address: Address, namespace: str, pool: ConnectionPool) -> Place:
 
 def let_wait_here(redis: Redis) -> None:
     """Make turns for the connections of a pool that is opened: the former ones belong to the event loop that waited for one first."""
-    if isinstance(redis.connection_pool, BlockingConnectionPool):
+    if isinstance(redis.connection_pool, _Pool):
         redis.connection_pool._condition = asyncio.Condition()  # noqa: SLF001  # redis-py makes it once
 
 
