@@ -56,17 +56,21 @@ class Pipelined:
         if self._line and self.is_open:
             return self._line.send(*command)
         if self._opening is None or self._opening.done():
-            self.close()
+            self._drop()
             self._opening = in_background(self._open())
         return None
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Close the connection. What waits for an answer there is for the pool."""
-        if self._opening:
-            self._opening.cancel()
+        self._drop()
+        if opening := self._opening:
+            opening.cancel()
+            await asyncio.wait([opening])
+
+    def _drop(self) -> None:
         if self._line:
             self._line.transport.abort()
-        self._line = self._opening = None
+        self._line = None
 
     async def _open(self) -> None:
         settings, line = self._make(), None

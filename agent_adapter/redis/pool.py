@@ -144,7 +144,7 @@ class _Pool(BlockingConnectionPool):
 
     async def disconnect(self, *args: Any, **options: Any) -> None:
         if self.pipelined:
-            self.pipelined.close()
+            await self.pipelined.close()
         await super().disconnect(*args, **options)
 
 

@@ -606,10 +606,13 @@ async def test_a_client_that_is_not_connected_says_how_it_is(redis_url):
         await client.wait("billing.1")
     assert not hasattr(client, "anything_else")
     async with client:
-        publishing = asyncio.create_task(client.publish(client.interrupt(batch("a"))))
+        # As if another task had closed it while it begins to listen.
+        begun = asyncio.create_task(client.publish(client.interrupt(batch("a"))))
         await asyncio.sleep(0)
+        client._replies.is_closed = True
+        await asyncio.wait([begun])
 
-    for verb in (publishing, client.wait("billing.1"), client.publish(client.interrupt(batch("b")))):
+    for verb in (begun, client.wait("billing.1"), client.publish(client.interrupt(batch("b")))):
         with pytest.raises(
             AgentAdapterError, match="this client was closed: open it again with `async with`"
         ):
