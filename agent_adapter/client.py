@@ -234,10 +234,7 @@ class ApprovalClient:
             ServerUnreachableError: when Redis does not answer.
             ServerUnsuitableError: when it cannot keep approvals.
         """
-        if (replies := self.__dict__.get("_replies")) and not replies.is_closed:
-            replies.check_loop()
-            raise AgentAdapterError("this client is open already: use it, without another `async with`")
-        let_wait_here(self._redis)
+        self._check_closed()
         try:
             for warning in await check_server(self._redis, self._address):
                 logger.warning(warning)
@@ -253,6 +250,9 @@ class ApprovalClient:
         except AgentAdapterError:
             await self._disconnect()
             raise
+        # Another task can have opened it meanwhile.
+        self._check_closed()
+        let_wait_here(self._redis)
         process = f"{self.agent}.{secrets.token_hex(6)}"
         self._records = Records(
             scripts,
@@ -287,6 +287,11 @@ class ApprovalClient:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+    def _check_closed(self) -> None:
+        if (replies := self.__dict__.get("_replies")) and not replies.is_closed:
+            replies.check_loop()
+            raise AgentAdapterError("this client is open already: use it, without another `async with`")
 
     @property
     def is_signed(self) -> bool:

@@ -190,10 +190,10 @@ class Api:
         """Take the right to resume the run, or renew it."""
         agent, interrupt_id = await self._addressed(request)
         body = await self._body(request, Claiming)
-        record = await agent.record(interrupt_id)
-        _check_answered(record)
+        _check_answered(await agent.record(interrupt_id))
         await agent.claim(interrupt_id, _owner(body.claim), timedelta(seconds=body.seconds))
-        return answer(describe(record).dump())
+        # What was read before may be another answer: Redis can have gone back.
+        return answer(describe(await agent.record(interrupt_id)).dump())
 
     async def resumed(self, request: web.Request) -> web.Response:
         """Note that the run went on. Final."""

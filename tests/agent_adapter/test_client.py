@@ -599,6 +599,14 @@ async def test_a_close_that_is_cancelled_has_ended_what_waits(client, store):
             await waiting
 
 
+async def test_a_client_that_two_open_at_the_same_moment_is_open_once(redis_url):
+    client = an_agent(redis_url)
+    opened = await asyncio.gather(client.__aenter__(), client.__aenter__(), return_exceptions=True)
+    await client.close()
+
+    assert ["is open already" in str(each) for each in opened] == [False, True]
+
+
 async def test_a_client_that_is_not_connected_says_how_it_is(redis_url):
     """Before `async with` and after it, a verb is an error of our own; nothing is begun that nobody would end."""
     client = an_agent(redis_url)

@@ -1,5 +1,7 @@
 /** The client: ask people in Slack, wait for them, and use each answer once. */
 
+import { setTimeout as sleep } from "node:timers/promises";
+
 import { type Call, copied, DecidedCall, toRequest } from "./calls.js";
 import * as errors from "./errors.js";
 import { Http, snake, type State } from "./http.js";
@@ -34,6 +36,9 @@ export interface Pause {
   id?: string;
   value?: unknown;
 }
+
+/** Resumes a run with the answers. The signal is aborted when another process does. */
+export type Body<T> = (states: State[], lost: AbortSignal) => T | Promise<T>;
 
 /** Asks people for approval through the bot's HTTP API. */
 export class Assent {
@@ -87,7 +92,8 @@ export class Assent {
 
   /**
    * Ask about the pauses of a run, and wait. Then `body` resumes the run with the answers, and the cards say that it went on.
-   * No other process gets the answers meanwhile. If `body` throws, they can be used again.
+   * No other process gets the answers meanwhile. If `body` throws, they can be used again. Where the bot cannot be reached for half
+   * a minute, another process may take over: then this throws, and the signal that `body` got is aborted.
    *
    * @param asking With the `dialect` of the pauses, where their keys do not say it.
    * @throws InterruptEndedError when one of them ended without an answer: then nothing may be resumed.
@@ -97,7 +103,7 @@ export class Assent {
   async reviewing<T>(
     pauses: readonly Pause[],
     { signal, requestedBy, context, run, ...asking }: Asking & { dialect?: string },
-    body: (states: State[]) => T | Promise<T>,
+    body: Body<T>,
   ): Promise<T> {
     if (!pauses.length) throw new errors.InvalidRequestError("pauses: there is none, so nobody was asked");
     signal?.throwIfAborted();
@@ -108,7 +114,11 @@ export class Assent {
     try {
       const withdrawsOn = run === undefined ? signal : undefined;
       const ask = ({ id, value }: Pause) => this.#answered({ ...common, pause: id, payload: value }, ends, withdrawsOn);
-      return await this.#held(await Promise.all(pauses.map(ask)), body, ends, stop.signal);
+      for (;;) {
+        const [claim, asked] = [crypto.randomUUID(), await Promise.all(pauses.map(ask))];
+        const states = await this.#claimed(claim, asked, ends);
+        if (states) return await this.#resumed(claim, states, body, stop.signal);
+      }
     } finally {
       stop.abort();
     }
@@ -143,40 +153,75 @@ export class Assent {
       if (asked) await this.#try("DELETE", `/interrupts/${asked.id}?reason=${reason}`);
       throw error;
     }
-    if (state.resume !== null) return state;
-    const said = `${state.id} ${state.status}: ${state.reason ?? "nobody decided"}`;
-    if (state.status === "refused") throw new errors.InterruptRefusedError(said, state.code ?? "refused");
-    throw new (state.status === "withdrawn" ? errors.InterruptWithdrawnError : errors.InterruptExpiredError)(said);
+    return used(state);
   }
 
-  /** Hold the right to use these answers while the body runs. When it has begun, the end of the wait changes nothing. */
-  async #held<T>(states: State[], body: (states: State[]) => T | Promise<T>, ends: AbortSignal, stop: AbortSignal) {
-    const claim = crypto.randomUUID();
-    const send = (verb: string, until: AbortSignal, more: object = {}) =>
-      Promise.all(states.map(({ id }) => this.#http.send("POST", `/interrupts/${id}/${verb}`, { claim, ...more }, until)));
-    // An answer that comes late says who had the claim then.
-    const hold = async (until: AbortSignal): Promise<void> => {
-      const sent = Date.now();
-      await send("claim", until, { seconds: LEASE });
-      if (Date.now() - sent > (LEASE * 1000) / 3) await hold(until);
-    };
-    // A renewal that fails says nothing: `resumed` finds out who has the claim.
-    const renewal = setInterval(() => void hold(stop).catch(() => undefined), (LEASE * 1000) / 3);
-    let result: T;
+  /** Take the right to use these answers, and give them as they are then; nothing where people are asked again. */
+  async #claimed(claim: string, asked: State[], ends: AbortSignal): Promise<State[] | undefined> {
     try {
-      await hold(ends);
-      result = await body(states);
+      for (;;) {
+        const sent = Date.now();
+        const states = (await this.#send("claim", asked, { claim, seconds: LEASE }, ends)).map(used);
+        // An answer that comes late says who had the right then.
+        if (Date.now() - sent < (LEASE * 1000) / 2) return states;
+      }
     } catch (error) {
-      clearInterval(renewal);
-      for (const { id } of states) await this.#try("POST", `/interrupts/${id}/claim`, { claim, seconds: 0 });
+      await this.#giveBack(claim, asked);
+      if (error instanceof errors.NotDecidedError) return undefined;
       throw error;
     }
-    await send("resumed", stop).finally(() => clearInterval(renewal));
-    return result;
+  }
+
+  /** Run the body with these answers while the right to use them lasts. When it has begun, the end of the wait changes nothing. */
+  async #resumed<T>(claim: string, states: State[], body: Body<T>, stop: AbortSignal): Promise<T> {
+    const [lost, over] = [new AbortController(), new AbortController()];
+    const renewal = this.#renewed(claim, states, AbortSignal.any([stop, over.signal]));
+    renewal.catch((error: unknown) => lost.abort(error));
+    try {
+      const result = await Promise.race([body(states, lost.signal), renewal]);
+      await this.#send("resumed", states, { claim }, stop);
+      return result;
+    } catch (error) {
+      over.abort();
+      await this.#giveBack(claim, states);
+      throw error;
+    } finally {
+      over.abort();
+    }
+  }
+
+  /** Renew the right until it is over. Throws once another process has it. */
+  async #renewed(claim: string, states: State[], over: AbortSignal): Promise<never> {
+    for (;;) {
+      await sleep((LEASE * 1000) / 3, undefined, { signal: over });
+      await this.#send("claim", states, { claim, seconds: LEASE }, over).catch((error: unknown) => {
+        // Other errors say nothing of that: `resumed` finds out.
+        if (error instanceof errors.ClaimedError || error instanceof errors.ConsumedError) throw error;
+      });
+    }
+  }
+
+  async #giveBack(claim: string, states: State[]): Promise<void> {
+    for (const { id } of states) await this.#try("POST", `/interrupts/${id}/claim`, { claim, seconds: 0 });
+  }
+
+  /** Send one thing about each of these questions. */
+  async #send(verb: string, states: State[], body: object, signal: AbortSignal): Promise<State[]> {
+    const answers = [];
+    for (const { id } of states) answers.push(await this.#http.send("POST", `/interrupts/${id}/${verb}`, body, signal));
+    return answers;
   }
 
   /** Send what may be lost. */
   async #try(method: string, path: string, body?: object): Promise<State | undefined> {
     return await this.#http.send(method, path, body, AbortSignal.timeout(PATIENCE * 1000)).catch(() => undefined);
   }
+}
+
+/** Give a question that was answered. Throws where it ended otherwise. */
+function used(state: State): State {
+  if (state.resume !== null) return state;
+  const said = `${state.id} ${state.status}: ${state.reason ?? "nobody decided"}`;
+  if (state.status === "refused") throw new errors.InterruptRefusedError(said, state.code ?? "refused");
+  throw new (state.status === "withdrawn" ? errors.InterruptWithdrawnError : errors.InterruptExpiredError)(said);
 }

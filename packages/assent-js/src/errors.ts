@@ -16,6 +16,8 @@ export class ConflictError extends AssentError {}
 export class ConsumedError extends AssentError {}
 /** Another process is using the answer now. */
 export class ClaimedError extends AssentError {}
+/** People are still deciding. */
+export class NotDecidedError extends AssentError {}
 /** The stored decision does not fit what was asked, so nothing may run. */
 export class DecisionNotAllowedError extends AssentError {}
 /** No such question is stored: it was not asked with this key, or was removed since. */
@@ -58,6 +60,7 @@ const BY_CODE: Record<string, new (message: string) => AssentError> = {
   conflict: ConflictError,
   consumed: ConsumedError,
   claimed: ClaimedError,
+  pending: NotDecidedError,
   not_allowed: DecisionNotAllowedError,
   not_found: UnknownInterruptError,
   ended: InterruptEndedError,

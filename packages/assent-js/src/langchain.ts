@@ -15,13 +15,13 @@ export async function reviewing<T>(
   approvals: Assent,
   pauses: readonly Pause[],
   asking: Asking & { run: string; dialect?: string },
-  resume: (answer: any) => T | Promise<T>,
+  resume: (answer: any, lost: AbortSignal) => T | Promise<T>,
 ): Promise<T> {
   const copies = pauses.map(({ id, value }, index) => ({ id, value: copyOf(value, `pauses[${index}].value`) }));
   // One rejection makes LangChain JS drop the other calls of its batch; this dialect has the card say so.
-  return await approvals.reviewing(copies, { dialect: "langchain_js", ...asking }, (states) => {
+  return await approvals.reviewing(copies, { dialect: "langchain_js", ...asking }, (states, lost) => {
     // LangGraph takes the answer to one pause as it is, and those to several by the ids of the pauses.
     const byId = Object.fromEntries(pauses.map(({ id }, index) => [id, states[index]!.resume]));
-    return resume(pauses.length === 1 ? states[0]!.resume : byId);
+    return resume(pauses.length === 1 ? states[0]!.resume : byId, lost);
   });
 }

@@ -1,8 +1,11 @@
 /** Ask about calls of a program of one's own. */
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { createServer } from "node:http";
+import { syncBuiltinESMExports } from "node:module";
 import test from "node:test";
+import timers from "node:timers/promises";
 import * as assent from "assent";
 import { approvals, bot, dana, other } from "./people.mjs";
 
@@ -176,27 +179,53 @@ test("a bot that is away, busy or restarting is asked again, and the call is ask
   assert.equal(console.warn.mock.callCount(), 3 - faults.length);
 });
 
-test("a claim whose answer comes late is asked for again before anything runs", async (t) => {
-  const start = Date.now();
-  const seen = [];
+/** A client that gets the bot's answers as `change` gives them, and what it asks under this name. */
+function between(t, name, change) {
   const proxy = createServer(async (request, answer) => {
     const sent = { method: request.method, headers: { authorization: request.headers.authorization } };
     const body = request.method === "POST" ? { body: await new Response(request).text() } : {};
     const said = await fetch(`${bot}${request.url}`, { ...sent, ...body });
-    if (request.url.endsWith("/claim") && seen.push("claim") === 1) t.mock.method(Date, "now", () => start + 40_000);
-    answer.writeHead(said.status).end(await said.text());
+    const [status, text] = change(request.url, await said.text()) ?? [409, '{"error": {"code": "consumed", "message": "gone"}}'];
+    answer.writeHead(status || said.status).end(text);
   }).listen(0);
   t.after(() => proxy.close());
-  const action_requests = [{ name: "reboot_late", args: { host: "c4" } }];
-  const review_configs = [{ action_name: "reboot_late", allowed_decisions: ["approve", "reject"] }];
+  const action_requests = [{ name, args: { host: "c4" } }];
+  const review_configs = [{ action_name: name, allowed_decisions: ["approve", "reject"] }];
   const asking = [{ id: "p", value: { action_requests, review_configs } }];
-  const run = () => seen.push("run");
+  return [other({ url: `http://127.0.0.1:${proxy.address().port}/` }), asking];
+}
 
-  const reviewing = other({ url: `http://127.0.0.1:${proxy.address().port}/` }).reviewing(asking, { run: "late" }, run);
+test("what runs is what a claim answers in time; where people are asked again, they are waited for", async (t) => {
+  const start = Date.now();
+  const seen = [];
+  const [client, asking] = between(t, "reboot_late", (url, text) => {
+    // As if Redis had gone back after the answer.
+    if (!url.endsWith("/claim")) return [0, text.replaceAll('"type":"approve"', '"type":"reject"')];
+    if (seen.push("claim") === 1) return [409, '{"error": {"code": "pending", "message": "open"}}'];
+    if (seen.length === 3) t.mock.method(Date, "now", () => start + 40_000);
+    return [0, text];
+  });
+
+  const reviewing = client.reviewing(asking, { run: "late" }, ([state]) => seen.push(state.decisions[0].type));
   await dana("reboot_late", "approve:0");
   await reviewing;
 
-  assert.deepEqual(seen, ["claim", "claim", "run"]);
+  // The give-back after the first one is a claim of 0 seconds.
+  assert.deepEqual(seen, ["claim", "claim", "claim", "claim", "approve"]);
+});
+
+test("a body hears that another process has taken over, and its end is an error", async (t) => {
+  let claims = 0;
+  const [client, asking] = between(t, "reboot_lost", (url, text) => (url.endsWith("/claim") && ++claims > 1 ? undefined : [0, text]));
+  const soon = t.mock.method(timers, "setTimeout", async () => {});
+  syncBuiltinESMExports();
+  t.after(() => (soon.mock.restore(), syncBuiltinESMExports()));
+
+  const reviewing = client.reviewing(asking, { run: "lost" }, (_, lost) => once(lost, "abort"));
+  const failed = assert.rejects(reviewing, assent.ConsumedError);
+  await dana("reboot_lost", "approve:0");
+
+  await failed;
 });
 
 test("an answer of something else than a bot is waited out where it may pass, and is else an error with the address", async (t) => {
