@@ -29,8 +29,6 @@ from playground.redis_server import RedisServer
 from tests.support.http_api import a_key, a_pause, speaking
 from tests.support.lanes import require
 
-ROOT = Path(__file__).parents[3]
-
 
 @pytest.fixture
 async def bot(start_bot):

@@ -4,7 +4,6 @@ import asyncio
 import json
 import re
 import signal
-from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -12,7 +11,6 @@ from typer.testing import CliRunner
 from bot.cli.commands import cli
 from bot.policy.keys import SharedKeys
 
-ROOT = Path(__file__).parents[3]
 SOUND = """\
 default:
   channel: C0APPROVALS

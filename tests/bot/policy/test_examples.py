@@ -2,7 +2,6 @@
 
 import re
 import shlex
-from pathlib import Path
 from textwrap import dedent
 
 import pytest
@@ -11,8 +10,8 @@ from typer.testing import CliRunner
 from bot.cli.commands import cli
 from bot.policy.checks import gaps
 from bot.policy.file import PolicyFileError, read_policy
+from tests.support.commands import ROOT
 
-ROOT = Path(__file__).parents[3]
 EXAMPLES = {
     path.stem: path for path in [ROOT / "deploy/policy.example.yaml", *ROOT.glob("docs/policies/*.yaml")]
 }

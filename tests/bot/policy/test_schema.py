@@ -8,8 +8,8 @@ import pytest
 from bot.policy.file import read_policy
 from bot.policy.keys import json_schema
 from bot.policy.yaml_values import read_yaml
+from tests.support.commands import ROOT
 
-ROOT = Path(__file__).parents[3]
 EXAMPLES = [ROOT / "deploy/policy.example.yaml", *sorted(ROOT.glob("docs/policies/*.yaml"))]
 EDITOR = jsonschema_rs.validator_for(json_schema())
 

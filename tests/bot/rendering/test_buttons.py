@@ -1,6 +1,5 @@
 """Buttons and forms as Slack keeps them."""
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -33,7 +32,6 @@ from tests.bot.rendering.slack_side import (
 from tests.support import builders
 from tests.support.builders import a_vote, an_action, edited
 
-HOUR = timedelta(hours=1)
 LONG = {"query": "".join(f"select {number};\n" for number in range(3_000))}
 
 

@@ -1,12 +1,9 @@
 """The manifest that Slack is given, and the scopes in it."""
 
-from pathlib import Path
-
 import pytest
 
 from bot.slack.manifest import SCOPES, build_manifest, needed_scopes, to_yaml
-
-DEPLOY = Path(__file__).parents[3] / "deploy"
+from tests.support.commands import ROOT
 
 
 @pytest.mark.parametrize(
@@ -18,7 +15,7 @@ DEPLOY = Path(__file__).parents[3] / "deploy"
 )
 def test_the_manifests_in_the_repository_are_those_that_the_command_prints(file, arguments):
     """Whoever pastes the file gets the app that this version needs."""
-    assert (DEPLOY / file).read_text() == to_yaml(build_manifest(**arguments))
+    assert (ROOT / "deploy" / file).read_text() == to_yaml(build_manifest(**arguments))
 
 
 def test_an_app_that_writes_to_people_has_a_place_for_it():
