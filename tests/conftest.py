@@ -13,6 +13,7 @@ from hypothesis import settings as hypothesis_settings
 from redis.asyncio import Redis
 
 from agent_adapter import ApprovalClient
+from agent_adapter.receipts.ring import Ring
 from agent_adapter.redis.pool import freeze_meta, open_redis
 from bot.app import running
 from bot.runtime.settings import Settings
@@ -245,7 +246,7 @@ async def client(redis_url: str) -> AsyncIterator[ApprovalClient]:
         yield client
 
 
-def an_agent(redis_url: str, agent: str = "billing") -> ApprovalClient:
+def an_agent(redis_url: str, agent: str = "billing", *, ring: Ring | None = None) -> ApprovalClient:
     """Make another agent's client."""
     second = timedelta(seconds=1)
     return ApprovalClient.from_url(
@@ -254,6 +255,7 @@ def an_agent(redis_url: str, agent: str = "billing") -> ApprovalClient:
         grace=second,
         claim_lease=second,
         reconcile_every=second,
+        ring=ring,
     )
 
 

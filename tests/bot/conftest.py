@@ -16,8 +16,12 @@ from agent_adapter.redis.pool import freeze_meta
 from bot.slack.client import SlackClient
 from bot.slack.directory import Directory
 from bot.store.records import ApprovalStore
+from bot.use_cases.decide import Decisions
+from bot.use_cases.standing import StandingApprovals
+from bot.use_cases.who_may_decide import Judge
 from playground import Playground
 from tests.support.commands import ROOT, run_bot
+from tests.support.deciding import AS_BEFORE
 
 
 @pytest.fixture
@@ -36,6 +40,16 @@ async def directory(playground: Playground) -> AsyncIterator[Directory]:
         slack = SlackClient(playground.bot_token, playground.api_url, session)
         await slack.who_am_i()
         yield Directory(slack)
+
+
+@pytest.fixture
+def decisions(store: ApprovalStore, directory: Directory) -> Decisions:
+    return Decisions(store, Judge(directory), AS_BEFORE)
+
+
+@pytest.fixture
+def approvals(store: ApprovalStore, directory: Directory) -> StandingApprovals:
+    return StandingApprovals(store, Judge(directory))
 
 
 @pytest.fixture

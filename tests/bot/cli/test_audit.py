@@ -7,8 +7,6 @@ import pytest
 from typer.testing import CliRunner
 
 from agent_adapter.cipher import MARK
-from agent_adapter.contract.keys import Keys
-from agent_adapter.redis.pool import freeze_meta
 from bot.cli.commands import cli
 from bot.jobs.audit_mover import AuditMover
 from bot.runtime.health import Health
@@ -139,13 +137,6 @@ def log(tmp_path, folder):
     return make_log(folder, make_keys(tmp_path))
 
 
-@pytest.fixture
-async def stream(redis):
-    """Of a namespace in which a bot has run."""
-    await freeze_meta(redis, "assent", begins=True)
-    return Keys("assent").audit
-
-
 async def test_a_sound_log_is_said_to_be_sound_and_a_changed_one_is_not(command, log, folder):
     code, output, _ = await command("verify")
     assert code == 0
@@ -178,23 +169,23 @@ async def test_a_sound_log_is_said_to_be_sound_and_a_changed_one_is_not(command,
         (["erase", "billing.a", "--yes", "--reason", "x" * 1_001], {}, 2, "at most 1,000"),
     ],
 )
-async def test_a_mistake_names_its_cure(command, log, stream, redis, arguments, changed, code, cure):
+async def test_a_mistake_names_its_cure(command, log, keys, redis, arguments, changed, code, cure):
     """Nothing is erased, and the trail does not say that somebody did."""
     found, _, errors = await command(*arguments, **changed)
 
     assert (found, cure in errors) == (code, True), errors
-    assert (log.check(None).erased, await redis.xlen(stream)) == (0, 0)
+    assert (log.check(None).erased, await redis.xlen(keys.audit)) == (0, 0)
 
 
 async def test_what_the_log_says_about_a_request_is_erased_and_who_did_is_entered(
-    command, log, folder, stream, redis
+    command, log, folder, keys, redis
 ):
     code, output, errors = await command("erase", "billing.b", "--yes", "--reason", "asked for by Ann")
 
     assert code == 0, errors
     assert "erased something in 1 lines about billing.b" in output
     assert b"billing.b" not in (folder / "2026-11-07.jsonl").read_bytes()
-    ((_, entry),) = await redis.xrange(stream)
+    ((_, entry),) = await redis.xrange(keys.audit)
     assert (entry["event"], entry["id"], entry["reason"]) == ("erased", "billing.b", "asked for by Ann")
     assert "@" in entry["by"]
     code, output, _ = await command("verify")
@@ -202,7 +193,7 @@ async def test_what_the_log_says_about_a_request_is_erased_and_who_did_is_entere
     assert "Of 1 lines something was erased." in output
 
 
-async def test_a_person_is_erased_and_what_was_decided_stays(command, log, folder, stream, redis):
+async def test_a_person_is_erased_and_what_was_decided_stays(command, log, folder, keys, redis):
     code, output, errors = await command("erase", "--person", "U0DANA", "--yes")
 
     assert code == 0, errors
@@ -213,7 +204,7 @@ async def test_a_person_is_erased_and_what_was_decided_stays(command, log, folde
         "billing.e",
         "billing.f",
     ]
-    ((_, entry),) = await redis.xrange(stream)
+    ((_, entry),) = await redis.xrange(keys.audit)
     assert (entry["id"], "U0DANA" in str(entry)) == ("", False)
     assert (await command("verify"))[0] == 0
 

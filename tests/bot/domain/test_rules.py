@@ -1,12 +1,10 @@
 """Who may decide and where it is asked: every cell of one table, rules in their order, and every doubt is a no."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from aiohttp import ClientSession, ClientTimeout
 
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import KNOWN_DECISIONS
@@ -20,11 +18,9 @@ from bot.domain.policy import Policy
 from bot.domain.rules import Match, Rule
 from bot.domain.schemas import compiled
 from bot.domain.standing import StandingLimits
-from bot.slack.client import SlackClient
 from bot.slack.directory import Directory
 from bot.use_cases.who_may_decide import Judge, Verdict, may_decide
 from playground.client import Control
-from playground.server import Playground
 from tests.support.builders import a_state, an_action, an_admission, an_interrupt
 
 # --- Who may decide -----------------------------------------------------------------------------------------------
@@ -97,21 +93,17 @@ def sentence_of(sign: str, rule: str, decision: str) -> str | None:
 
 
 @pytest.fixture
-async def directory(playground: Playground, slack: Control) -> AsyncIterator[Directory]:
+async def directory(directory: Directory, slack: Control) -> Directory:
     """Ask a Slack where everybody but the member is in the group and in the channel, and one has just left both."""
     await slack.person("U0STRAY", name="Stray", is_stranger=True)
     await slack.person("U0OTHER", name="Other", team_id="T0OTHER")
     await slack.person("U0GONE", name="Gone")
     await slack.group("S0OPS", users=[*EVERYBODY, "U0GONE"])
     await slack.channel("C0APPROVALS", members=["U0BOT", *EVERYBODY])
-    async with ClientSession(timeout=ClientTimeout(total=5)) as session:
-        client = SlackClient(playground.bot_token, playground.api_url, session)
-        await client.who_am_i()
-        directory = Directory(client)
-        assert await directory.matching("U0GONE", ["S0OPS"], "C0APPROVALS") == {"S0OPS"}
-        await slack.group("S0OPS", users=list(EVERYBODY))
-        directory.forget("group", "S0OPS")
-        yield directory
+    assert await directory.matching("U0GONE", ["S0OPS"], "C0APPROVALS") == {"S0OPS"}
+    await slack.group("S0OPS", users=list(EVERYBODY))
+    directory.forget("group", "S0OPS")
+    return directory
 
 
 @pytest.mark.parametrize("person", IDS)

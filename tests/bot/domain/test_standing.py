@@ -11,7 +11,7 @@ import pytest
 
 from agent_adapter import ApprovalClient
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
-from agent_adapter.contract.interrupt import Context, Interrupt
+from agent_adapter.contract.interrupt import Context
 from bot.domain.approval import Approval
 from bot.domain.errors import PersonUnknownError
 from bot.domain.standing import (
@@ -26,14 +26,12 @@ from bot.jobs.deadlines import Deadlines
 from bot.rendering.card.layout import lay_out
 from bot.sentences import in_answer
 from bot.store.records import ApprovalStore
-from bot.use_cases.decide import Decisions
-from bot.use_cases.standing import StandingApprovals, applies_to
-from bot.use_cases.who_may_decide import Judge
+from bot.use_cases.standing import applies_to
 from tests.support.builders import NOW, a_state, an_action, an_admission, an_interrupt
-from tests.support.deciding import AS_BEFORE, admit, end_standing, record, start_retention
+from tests.support.deciding import admit, end_standing, record, start_retention
 from tests.support.faults import eventually
 
-DANA, ERIK, NOOR = "U0DANA", "U0ERIK", "U0NOOR"
+DANA, ERIK = "U0DANA", "U0ERIK"
 HOUR = timedelta(hours=1)
 WIDE = StandingLimits(scope="agent")
 PAY = an_action("pay", {"amount": 5})
@@ -243,12 +241,24 @@ async def fall_due(store: ApprovalStore, clock: Deadlines) -> None:
         await store.finish_work(work, again_in=await clock.on_due(work.interrupt_id))
 
 
-async def test_it_holds_only_while_its_giver_may_still_give_it(client, store, directory):
+@pytest.fixture
+def pay(client, store, approvals):
+    """Have a payment asked whose approval may hold for later calls, as the presenter does: `await pay(approvers=(…,))`."""
+
+    async def admitted(**limits):
+        interrupt = an_interrupt(PAY, context=Context(), expires_in=HOUR)
+        state = await store.load(await client.publish(interrupt))
+        standing = StandingLimits(scope="agent", **limits)
+        admission = lay_out(interrupt, an_admission(approvers=(DANA, ERIK), standing=standing))
+        await store.admit(state, admission, matched=await approvals.matching(state, admission))
+        return await store.load(state.id)
+
+    return admitted
+
+
+async def test_it_holds_only_while_its_giver_may_still_give_it(client, store, approvals, pay):
     """A rule that lets only Erik approve later calls takes Dana's approvals out of force at once."""
-    approvals = StandingApprovals(store, Judge(directory))
-    interrupt = an_interrupt(PAY, context=Context(), expires_in=HOUR)
-    before = await asked(client, store, approvals, interrupt, standing=WIDE)
-    await give(store, before, StandingTerms(scope="agent"))
+    await give(store, await pay(), StandingTerms(scope="agent"))
     state = await store.load(await client.publish(an_interrupt(PAY, context=Context(), run="later")))
 
     found = {}
@@ -269,13 +279,10 @@ async def test_it_holds_only_while_its_giver_may_still_give_it(client, store, di
     ids=["not named", "any arguments", "too often"],
 )
 async def test_it_is_given_by_whom_the_rule_names_and_no_wider_than_it_allows(
-    client, store, directory, by, standing, said
+    store, decisions, pay, by, standing, said
 ):
     """Whatever a form says. The call is not approved either."""
-    judge, interrupt = Judge(directory), an_interrupt(PAY, context=Context(), expires_in=HOUR)
-    limits = StandingLimits(scope="agent", approvers=(DANA,))
-    state = await asked(client, store, StandingApprovals(store, judge), interrupt, standing=limits)
-    decisions = Decisions(store, judge, AS_BEFORE)
+    state = await pay(approvers=(DANA,))
 
     answer = await decisions.decide(state, by, {0: ApproveDecision()}, standing=standing)
 
@@ -284,33 +291,7 @@ async def test_it_is_given_by_whom_the_rule_names_and_no_wider_than_it_allows(
     assert (newest.recorded, newest.standing) == ((None,), {})
 
 
-async def asked(client, store, approvals: StandingApprovals, interrupt: Interrupt, **terms: Any) -> Approval:
-    """Publish and admit, as the presenter does."""
-    state = await store.load(await client.publish(interrupt))
-    admission = lay_out(interrupt, an_admission(approvers=(DANA, ERIK), **terms))
-    await store.admit(state, admission, matched=await approvals.matching(state, admission))
-    return await store.load(state.id)
-
-
 # --- While Slack does not answer, nothing is given, listed or revoked in doubt ---------------------------------------
-
-
-@pytest.fixture
-def approvals(store, directory):
-    return StandingApprovals(store, Judge(directory))
-
-
-@pytest.fixture
-def pay(client, store, approvals):
-    """Have a payment asked whose approval may hold for later calls: `await pay(approvers=(…,))`."""
-
-    async def admitted(**limits):
-        interrupt = an_interrupt(PAY, context=Context(), expires_in=HOUR)
-        return await asked(
-            client, store, approvals, interrupt, standing=StandingLimits(scope="agent", **limits)
-        )
-
-    return admitted
 
 
 async def test_whether_somebody_may_approve_later_calls_is_never_guessed(approvals, pay, slack):

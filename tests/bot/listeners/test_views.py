@@ -13,15 +13,10 @@ from bot.rendering.modal.forms import render_agree_view, render_note_view, rende
 from bot.sentences import in_answer
 from bot.store.records import ApprovalStore
 from bot.use_cases.assign import Assignments
-from bot.use_cases.decide import Decisions
-from bot.use_cases.standing import StandingApprovals
-from bot.use_cases.who_may_decide import Judge
 from tests.bot.rendering.slack_side import submitted
-from tests.bot.store.test_votes import ERIK, MIRA, asked, directory, newest, press
+from tests.bot.store.test_votes import ERIK, MIRA, asked, newest, press
 from tests.support.builders import edited
-from tests.support.deciding import AS_BEFORE
 
-__all__ = ["directory"]
 MALLORY = "U0MALLORY"
 
 
@@ -32,16 +27,9 @@ def other_bot(store):
 
 
 @pytest.fixture
-def submit(store, directory):
-    judge = Judge(directory)
-    services = Services(
-        store,
-        judge,
-        Decisions(store, judge, AS_BEFORE),
-        Assignments(store, judge),
-        StandingApprovals(store, judge),
-        slack=None,
-    )
+def submit(store, decisions, approvals):
+    judge = approvals.judge
+    services = Services(store, judge, decisions, Assignments(store, judge), approvals, slack=None)
 
     async def submit(view: dict[str, Any], user: str = ERIK) -> dict[str, Any] | None:
         return await Buttons(services, home=None).submit({"user": {"id": user}, "view": submitted(view)})

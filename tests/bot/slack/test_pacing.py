@@ -7,15 +7,10 @@ import pytest
 from redis.asyncio import Redis
 
 from agent_adapter.contract.keys import Keys
-from agent_adapter.redis.pool import freeze_meta, open_redis
+from agent_adapter.redis.pool import open_redis
 from bot.slack import pacing
 from bot.slack.pacing import LONGEST_WAIT, Limit, Pacing, Queue, spread
 from bot.store.records import ApprovalStore
-
-
-@pytest.fixture
-async def keys(redis: Redis) -> Keys:
-    return await freeze_meta(redis, "assent")
 
 
 @pytest.fixture

@@ -11,13 +11,8 @@ from bot.domain.codec import dumped
 from bot.domain.standing import StandingLimits, StandingTerms
 from bot.rendering.card.card import render_card
 from bot.sentences import on_action
-from bot.use_cases.decide import Decisions
-from bot.use_cases.who_may_decide import Judge
-from tests.bot.store.test_votes import DANA, ERIK, MIRA, asked, directory, newest
-from tests.support.deciding import AS_BEFORE
+from tests.bot.store.test_votes import DANA, ERIK, MIRA, asked, newest
 from tests.support.receipts import bot_signing
-
-__all__ = ["directory"]
 
 TEAM = "T0ACME"
 APPROVE = ApproveDecision()
@@ -31,9 +26,7 @@ def store(store):
 
 
 @pytest.fixture
-def decide(store, directory):
-    decisions = Decisions(store, Judge(directory), AS_BEFORE)
-
+def decide(store, decisions):
     async def decide(state, user, decision=APPROVE, **said):
         return await decisions.decide(await newest(store, state), user, {0: decision}, **said)
 

@@ -22,10 +22,8 @@ from bot.domain.votes import Outcome, Press
 from bot.sentences import in_answer
 from bot.store.durability import Durability, durability_on, missing_on
 from bot.store.records import ApprovalStore
-from bot.use_cases.decide import Decisions
-from bot.use_cases.who_may_decide import Judge
 from tests.support.builders import an_action, an_interrupt
-from tests.support.deciding import AS_BEFORE, admit, assign, end_standing, extend, record
+from tests.support.deciding import admit, assign, end_standing, extend, record
 from tests.support.replicas import Group, replicated
 
 ONLINE = {"state": "online", "lag": 0}
@@ -185,10 +183,10 @@ async def test_the_answer_to_the_same_body_has_to_be_confirmed(store, state, gro
 
 
 async def test_nobody_approves_what_was_refused_and_then_lost_before_a_replica_had_it(
-    store, state, group, redis, directory
+    store, state, group, redis, decisions
 ):
     """The bot that took the refusal remembers it, although Slack has shown the click as failed."""
-    decisions, card = Decisions(store, Judge(directory), AS_BEFORE), store.keys.card(state.id)
+    card = store.keys.card(state.id)
     before = await redis.hgetall(card)
     group.replicas[0].freeze()
     with pytest.raises(NotConfirmedError):

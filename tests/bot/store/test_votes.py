@@ -18,28 +18,17 @@ from bot.domain.ids import MessageId, Shown
 from bot.domain.transitions import end, miss
 from bot.rendering.pages import measure
 from bot.sentences import in_answer
-from bot.slack.directory import Directory
 from bot.store.ending import decided_by_silence
 from bot.store.records import ApprovalStore
 from bot.use_cases.answers import Answer
 from bot.use_cases.bulk import approve_all, reject_all
-from bot.use_cases.decide import Decisions
-from bot.use_cases.who_may_decide import Judge
-from playground.client import Control
 from tests.support.builders import ALL_DECISIONS, an_action, an_admission, an_interrupt
-from tests.support.deciding import AS_BEFORE, record, shows
+from tests.support.deciding import record, shows
 
-DANA, ERIK, MIRA, NOOR = "U0DANA", "U0ERIK", "U0MIRA", "U0NOOR"
+DANA, ERIK, MIRA = "U0DANA", "U0ERIK", "U0MIRA"
 MANY = tuple(f"U0MANY{number}" for number in range(40))
 RUNS = count()
 CARD = MessageId(0)
-
-
-@pytest.fixture
-async def directory(directory: Directory, slack: Control) -> Directory:
-    """Ask a Slack where Dana and Erik are in the group."""
-    await slack.group("S0OPS", users=[DANA, ERIK])
-    return directory
 
 
 def for_several(count: int = 1, *, parts: Sequence[Sequence[int]] = (), **terms: Any) -> Admission:
@@ -113,12 +102,11 @@ async def test_twenty_people_at_once_give_one_decision_of_two(client, store):
     assert recorded.agreed_by[-1] == recorded.decided_by
 
 
-async def test_forty_people_at_once_decide_forty_actions(client, store, directory, slack):
+async def test_forty_people_at_once_decide_forty_actions(client, store, decisions, slack):
     """However many press on one card in the same moment: nobody has to press again."""
     state, people = await asked(client, store, 40, approvers=("S0OPS", *MANY)), MANY
     for user in people:
         await slack.person(user, name=user)
-    decisions = Decisions(store, Judge(directory), AS_BEFORE)
 
     answers = await asyncio.gather(
         *(decisions.decide(state, user, {index: APPROVE}) for index, user in enumerate(people))
@@ -129,12 +117,12 @@ async def test_forty_people_at_once_decide_forty_actions(client, store, director
 
 
 @pytest.mark.parametrize("key", ["card", "req"])
-async def test_a_record_that_is_gone_is_not_decided(client, store, redis, directory, key):
+async def test_a_record_that_is_gone_is_not_decided(client, store, redis, decisions, key):
     """This process remembers it, and Redis went back to a time before people were asked."""
     state = await asked(client, store)
     await redis.delete(getattr(store.keys, key)(state.id))
 
-    answer = await Decisions(store, Judge(directory), AS_BEFORE).decide(state, ERIK, {0: APPROVE})
+    answer = await decisions.decide(state, ERIK, {0: APPROVE})
 
     assert (answer.recorded, "nothing was recorded" in answer.sentence) == (False, True)
 
@@ -151,12 +139,12 @@ async def test_a_record_that_is_gone_is_not_decided(client, store, redis, direct
     ids=["no code", "not read", "for later calls", "not of this kind", "too late"],
 )
 async def test_whatever_speaks_against_a_decision_keeps_it_from_counting(
-    client, store, directory, terms, decision, said
+    client, store, decisions, terms, decision, said
 ):
     """Whoever made up a click of their own gets no further than the buttons that are there."""
     state = await asked(client, store, **terms)
 
-    answer = await Decisions(store, Judge(directory), AS_BEFORE).decide(state, ERIK, {0: decision})
+    answer = await decisions.decide(state, ERIK, {0: decision})
 
     assert (answer.recorded, said in answer.sentence) == (False, True)
     found = await newest(store, state)
@@ -164,10 +152,10 @@ async def test_whatever_speaks_against_a_decision_keeps_it_from_counting(
 
 
 async def test_nobody_approves_what_was_refused_for_good_when_redis_has_forgotten_it(
-    client, store, redis, directory
+    client, store, redis, decisions
 ):
     """It went back to an older state, and no bot has compared the card yet. It can be refused again."""
-    state, decisions = await asked(client, store), Decisions(store, Judge(directory), AS_BEFORE)
+    state = await asked(client, store)
     card = store.keys.card(state.id)
     before = await redis.hgetall(card)
     await decisions.decide(state, ERIK, {0: REJECT})
@@ -178,10 +166,9 @@ async def test_nobody_approves_what_was_refused_for_good_when_redis_has_forgotte
     assert (await decisions.decide(await newest(store, state), MIRA, {0: REJECT})).recorded
 
 
-async def test_a_bulk_button_means_what_people_could_see(client, store, directory):
+async def test_a_bulk_button_means_what_people_could_see(client, store, decisions):
     """It approves what its own message shows; the one that rejects is above the parts, and can be pressed before they are there."""
     state = await asked(client, store, 3, parts=((0, 1), (2,)))
-    decisions = Decisions(store, Judge(directory), AS_BEFORE)
 
     above = await approve_all(decisions, state, ERIK, CARD, {0, 1, 2})
     early = await reject_all(decisions, state, ERIK, 0)
@@ -200,11 +187,10 @@ async def test_a_bulk_button_means_what_people_could_see(client, store, director
     )
 
 
-async def test_a_bulk_button_approves_only_what_its_question_named(client, store, directory):
+async def test_a_bulk_button_approves_only_what_its_question_named(client, store, decisions):
     """What it left out because of a proposal stays open, also when the proposal is gone by now."""
     state = await asked(client, store, 2)
     await is_shown(store, state)
-    decisions = Decisions(store, Judge(directory), AS_BEFORE)
 
     assert await approve_all(decisions, await newest(store, state), ERIK, CARD, {0}) == Answer(True)
     assert [bool(recorded) for recorded in (await newest(store, state)).recorded] == [True, False]
@@ -228,10 +214,9 @@ async def test_a_vote_of_somebody_who_may_not_decide_any_more_is_taken_out(clien
     assert [entry["by"] for entry in trail if entry["event"] == "uncounted"] == [ERIK, DANA]
 
 
-async def test_a_person_who_saw_an_older_record_judges_those_who_voted_since(client, store, directory, slack):
+async def test_a_person_who_saw_an_older_record_judges_those_who_voted_since(client, store, decisions, slack):
     """Approvals are judged by the record as it was last read: who voted since then is judged all the same."""
     before = await asked(client, store, quorum=2)
-    decisions = Decisions(store, Judge(directory), AS_BEFORE)
     await decisions.decide(before, ERIK, {0: APPROVE})
 
     await slack.group("S0OPS", users=[DANA])

@@ -3,27 +3,11 @@
 import asyncio
 from datetime import timedelta
 
-import pytest
-from redis.asyncio import Redis
-
 from agent_adapter import ApprovalClient
-from agent_adapter.redis.pool import freeze_meta
 from bot.domain.policy import Limits
 from bot.store.records import ApprovalStore
 from tests.support.builders import an_action, an_interrupt
 from tests.support.deciding import admit
-
-
-@pytest.fixture
-async def stores(redis: Redis) -> list[ApprovalStore]:
-    """Two bots beside one Redis."""
-    keys = await freeze_meta(redis, "assent")
-    return [ApprovalStore(redis, keys) for _ in range(2)]
-
-
-@pytest.fixture
-def store(stores: list[ApprovalStore]) -> ApprovalStore:
-    return stores[0]
 
 
 async def publish(client: ApprovalClient, run: str, text: str = "") -> str:
@@ -39,9 +23,10 @@ async def reserve(store: ApprovalStore, limits: Limits, interrupt_id: str) -> tu
     return None if isinstance(found, frozenset) else found
 
 
-async def test_no_more_interrupts_are_open_than_the_limit_across_replicas(client, stores):
+async def test_no_more_interrupts_are_open_than_the_limit_across_replicas(client, store, redis):
     """Of ten that two bots look at together, three are taken; each counts once."""
     limits, ids = Limits(pending=3), [await publish(client, f"run-{n}") for n in range(10)]
+    stores = store, ApprovalStore(redis, store.keys)
 
     broken = await asyncio.gather(*(reserve(store, limits, each) for each in ids for store in stores))
 

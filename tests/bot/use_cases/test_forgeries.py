@@ -8,23 +8,21 @@ from datetime import timedelta
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from agent_adapter import ApprovalClient, ConflictError, InvalidRequestError, ReceiptError
+from agent_adapter import ConflictError, InvalidRequestError, ReceiptError
 from agent_adapter.contract.arguments import encode
 from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction, RejectDecision
 from agent_adapter.contract.interrupt import Context, Route, Source
 from agent_adapter.contract.record import dump_recorded, read_resume
 from agent_adapter.contract.wire import dump_interrupt
 from agent_adapter.receipts.answer import Verifier, proven
-from tests.bot.store.test_votes import DANA, ERIK, MIRA, directory, for_several, newest
-from tests.bot.use_cases.test_signing import TEAM, decisions, key, store
-from tests.conftest import until
+from tests.bot.store.test_votes import DANA, ERIK, MIRA, for_several, newest
+from tests.bot.use_cases.test_signing import TEAM, key, store
+from tests.conftest import an_agent, until
 from tests.support.builders import an_action, an_interrupt
 from tests.support.faults import take
 from tests.support.receipts import bot_signing
 
-__all__ = ["decisions", "directory", "key", "store"]
-
-SECOND = timedelta(seconds=1)
+__all__ = ["key", "store"]
 
 
 def ring_of(key, team=TEAM, **fields):
@@ -41,12 +39,6 @@ async def agent(redis_url, key):
     """An agent with a ring."""
     async with an_agent(redis_url, ring=ring_of(key)) as found:
         yield found
-
-
-def an_agent(redis_url, **given):
-    return ApprovalClient.from_url(
-        redis_url, agent="billing", grace=SECOND, claim_lease=SECOND, reconcile_every=SECOND, **given
-    )
 
 
 @pytest.fixture

@@ -16,14 +16,11 @@ from bot.rendering.card.card import render_card
 from bot.rendering.card.votes import proposal_text
 from bot.sentences import in_answer
 from bot.use_cases.answers import Answer
-from bot.use_cases.decide import Decisions
 from bot.use_cases.propose import STRICTER, is_same, stricter
-from bot.use_cases.who_may_decide import Judge, first_objection
-from tests.bot.store.test_votes import DANA, ERIK, MIRA, asked, directory, newest, press
+from bot.use_cases.who_may_decide import first_objection
+from tests.bot.store.test_votes import DANA, ERIK, MIRA, asked, newest, press
 from tests.support.builders import NOW, a_state, an_action, an_interrupt, on_terms
-from tests.support.deciding import AS_BEFORE, FACTS, record
-
-__all__ = ["directory"]
+from tests.support.deciding import FACTS, record
 
 STRICT = Terms(
     approvers=("S0A",),
@@ -184,15 +181,13 @@ async def test_a_form_that_is_sent_again_proposes_nothing_anew(client, store):
 
 
 @pytest.mark.parametrize("there", [(), ("two",)], ids=["it is gone", "a newer one is there"])
-async def test_nobody_agrees_with_a_proposal_that_they_were_not_shown(client, store, directory, there):
+async def test_nobody_agrees_with_a_proposal_that_they_were_not_shown(client, store, decisions, there):
     """Erik reads one proposal, and another has taken its place when he presses: his press counts for neither."""
     state = await asked(client, store, quorum=2)
     for name in there:
         await propose(store, state, a_proposal(name))
 
-    answer = await Decisions(store, Judge(directory), AS_BEFORE).agree(
-        await newest(store, state), ERIK, 0, "one"
-    )
+    answer = await decisions.agree(await newest(store, state), ERIK, 0, "one")
 
     assert answer == Answer(False, in_answer.GONE)
     assert 0 not in (await newest(store, state)).votes

@@ -33,15 +33,9 @@ from bot.domain.votes import Press
 from bot.rendering.card.layout import lay_out
 from bot.sentences import in_answer
 from bot.use_cases.answers import Answer
-from bot.use_cases.decide import Decisions
-from bot.use_cases.standing import StandingApprovals
-from bot.use_cases.who_may_decide import Judge
-from tests.bot.store.test_votes import DANA, ERIK, MIRA, asked, directory, for_several, is_shown, newest
+from tests.bot.store.test_votes import DANA, ERIK, MIRA, asked, for_several, is_shown, newest
 from tests.support.builders import an_interrupt
-from tests.support.deciding import AS_BEFORE
 from tests.support.receipts import bot_signing
-
-__all__ = ["directory"]
 
 TEAM = "T0ACME"
 SHOWN = arguments_digest({"to": "al", "amount": 0})
@@ -60,11 +54,6 @@ def store(store, key):
     """Records that are signed."""
     store.signing = bot_signing(key, TEAM)
     return store
-
-
-@pytest.fixture
-def decisions(store, directory):
-    return Decisions(store, Judge(directory), AS_BEFORE)
 
 
 async def stored(redis, store, state):
@@ -218,7 +207,7 @@ LIMITED = {
 
 
 @pytest.fixture
-def ask_again(client, store, directory):
+def ask_again(client, store, approvals):
     """Ask the same call in the same run: give the new record, its terms, and the standing approvals that answer it."""
 
     async def ask_again(state):
@@ -231,7 +220,7 @@ def ask_again(client, store, directory):
         ).model_copy(update={"pauses": ("another-pause",)})
         found = await store.load(await client.publish(again))
         admission = lay_out(again, for_several(**LIMITED))
-        return found, admission, await StandingApprovals(store, Judge(directory)).matching(found, admission)
+        return found, admission, await approvals.matching(found, admission)
 
     return ask_again
 
