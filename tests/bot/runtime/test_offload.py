@@ -22,23 +22,6 @@ async def test_an_error_comes_back():
         await offload(Received("billing", SMALL + 1), lambda: 1 // 0)
 
 
-async def test_the_loop_goes_on_meanwhile():
-    """Others are served while a large one is dealt with."""
-    begun, done = threading.Event(), threading.Event()
-
-    def long() -> str:
-        begun.set()
-        assert done.wait(5)
-        return "drawn"
-
-    drawing = asyncio.create_task(offload(Received("billing", SMALL + 1), long))
-    while not begun.is_set():
-        await asyncio.sleep(0.001)
-    assert not drawing.done()
-    done.set()
-    assert await drawing == "drawn"
-
-
 async def test_one_agent_waits_for_one_thing_of_another_at_most():
     """However many large cards an agent has: they queue behind each other, not before everybody else."""
     order: list[str] = []
