@@ -120,15 +120,6 @@ async def test_a_client_does_all_it_does_under_its_own_user(client, store):
     assert (bool(state.resumed_at), list(state.outcomes)) == (True, [0])
 
 
-async def test_what_an_agent_notes_about_others_is_refused_by_the_bot(agent, client, store):
-    """Redis lets it write into its own inbox; the bot believes nothing there that is not its own."""
-    await agent.xadd(KEYS.inbox("billing"), {"event": "resumed", "id": "payroll.1"})
-
-    taken = await store.take_inbox("billing")
-
-    assert (taken.notes, taken.refused) == (1, 1)
-
-
 async def test_a_question_that_its_agent_changes_after_it_was_asked_is_not_read(agent, client, store):
     """Its own half of the record is the agent's to write. People would decide about what they were not shown."""
     interrupt_id = await client.publish(an_interrupt(an_action("pay", {"amount": 5})))
