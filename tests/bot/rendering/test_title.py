@@ -56,16 +56,6 @@ def test_an_open_card_says_who_asks_and_for_what(tools, how, says):
     assert title(*tools, how=how) == f"billing: {says}"
 
 
-def test_a_card_that_was_drawn_before_says_what_was_decided_since():
-    """What was worked out for one reading of a record is not said of a later one."""
-    interrupt = an_interrupt(*(an_action("pay", {}) for _ in range(3)))
-    state = a_state(interrupt)
-    render_card(state)
-    (part,) = render_card(replace(state, recorded=(a_decision(interrupt, 0, REJECT), None, None)))
-
-    assert part.blocks[0]["text"]["text"] == "billing: pay, 3 times, 2 of 3 open"
-
-
 @pytest.mark.parametrize(
     ("decisions", "says"),
     [
