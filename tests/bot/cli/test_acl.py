@@ -64,7 +64,7 @@ def test_a_mistake_is_named(tmp_path: Path, text: str, options: tuple[str, ...],
     assert "user " not in ran.stdout
 
 
-def test_an_operator_adds_an_agent_while_the_server_runs(tmp_path: Path, redis_url: str):
+def test_users_get_in_and_an_operator_adds_one_while_the_server_runs(tmp_path: Path, redis_url: str):
     """With all agents in one command: whom it does not name has no user any more."""
     require("Redis with users", has_users(redis_url), "this server is older than 7.0", possible=False)
     file, passwords = tmp_path / "users.acl", tmp_path / "p"
@@ -74,15 +74,20 @@ def test_an_operator_adds_an_agent_while_the_server_runs(tmp_path: Path, redis_u
         # The server's own check that it has started needs no password.
         file.write_text("\n".join(["user default on nopass -@all +ping", *users]) + "\n")
 
+    def known() -> dict[str, str]:
+        return dict(line.split() for line in passwords.read_text().splitlines())
+
+    def as_user(name: str) -> Redis:
+        return Redis.from_url(server.url.replace("unix://", f"unix://{name}:{known()[name]}@"))
+
     write("--agent", "billing")
     server = RedisServer(tmp_path / "redis", ("--aclfile", str(file)))
     server.start()
     try:
+        for name in known():
+            with as_user(name) as redis:
+                assert redis.ping()
         write("--agent", "hr")
-        known = dict(line.split() for line in passwords.read_text().splitlines())
-
-        def as_user(name: str) -> Redis:
-            return Redis.from_url(server.url.replace("unix://", f"unix://{name}:{known[name]}@"))
 
         # With the answer, Redis may close the connections of all whose user it has read anew.
         with as_user("assent-operator") as redis, contextlib.suppress(LostConnectionError):
@@ -93,22 +98,5 @@ def test_an_operator_adds_an_agent_while_the_server_runs(tmp_path: Path, redis_u
             assert redis.ping()
         with as_user("assent-agent-billing") as redis, pytest.raises(AuthenticationError):
             redis.ping()
-    finally:
-        server.stop()
-
-
-def test_a_server_starts_with_the_file(tmp_path: Path, redis_url: str):
-    """As `aclfile`: each user gets in with its password, and nobody without one."""
-    require("Redis with users", has_users(redis_url), "this server is older than 7.0", possible=False)
-    lines = printed(tmp_path / "p", "--agent", "billing")
-    # The server's own check that it has started needs no password.
-    (tmp_path / "users.acl").write_text("\n".join(["user default on nopass -@all +ping", *lines[1:]]) + "\n")
-    server = RedisServer(tmp_path / "redis", ("--aclfile", str(tmp_path / "users.acl")))
-    server.start()
-    try:
-        known = dict(line.split() for line in (tmp_path / "p").read_text().splitlines())
-        for name, password in known.items():
-            with Redis.from_url(server.url.replace("unix://", f"unix://{name}:{password}@")) as redis:
-                assert redis.ping()
     finally:
         server.stop()
