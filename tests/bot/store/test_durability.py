@@ -140,6 +140,9 @@ SAID = Remark(kind="extend", places=())
 OF_CLICKS: dict[str, Write] = {
     "a decision": lambda store, state: decide(store, state, 1),
     "a decision that is there already": lambda store, state: decide(store, state, 0),
+    "a press that is delivered again": lambda store, state: decide(
+        store, state, 1, press=Press("click", "one")
+    ),
     "more time": lambda store, state: extend(store, state, timedelta(hours=1)),
     "an assignment": lambda store, state: assign(store, state, 0, "U0ERIK"),
     "the end of a standing approval": lambda store, state: end_standing(store, state.id, 0, "U0ERIK"),
@@ -168,18 +171,6 @@ async def test_what_the_bot_does_by_itself_waits_for_nobody(store, state, group)
     await store.queue_drawing(state.id)
     await store.update(state, miss, is_told=False)
     assert await end_standing(store, state.id, 0, is_told=False) == "early"
-
-
-async def test_the_answer_to_the_same_body_has_to_be_confirmed(store, state, group):
-    """The first delivery stored the decision and failed, since nobody confirmed it. The second one must not say otherwise."""
-    press = Press("click", "one")
-    group.replicas[0].freeze()
-    for _ in range(2):
-        with pytest.raises(NotConfirmedError):
-            await decide(store, state, 1, press=press)
-
-    group.replicas[0].thaw()
-    await decide(store, state, 1, press=press)
 
 
 async def test_nobody_approves_what_was_refused_and_then_lost_before_a_replica_had_it(
