@@ -131,12 +131,10 @@ async def test_a_record_that_is_gone_is_not_decided(client, store, redis, decisi
     ("terms", "decision", "said"),
     [
         ({"risk": "high"}, APPROVE, "type what the form asks for"),
-        ({"modal_only": ("to",)}, APPROVE, "does not show all of call 1"),
-        ({}, ApproveDecision(always=True), "only about call 1"),
         ({"allowed": ("reject",)}, APPROVE, "You cannot approve here, only reject."),
         ({"life": 0}, APPROVE, "expired before your decision; nothing was recorded"),
     ],
-    ids=["no code", "not read", "for later calls", "not of this kind", "too late"],
+    ids=["no code", "not of this kind", "too late"],
 )
 async def test_whatever_speaks_against_a_decision_keeps_it_from_counting(
     client, store, decisions, terms, decision, said
