@@ -70,12 +70,6 @@ async def test_entries_that_cannot_be_decrypted_are_counted(command, trail, redi
     )
 
 
-async def ids(command, *arguments):
-    code, output, _ = await command("export", *arguments)
-    assert code == 0
-    return [json.loads(line)["id"] for line in output.splitlines()]
-
-
 @pytest.mark.parametrize(
     ("options", "found"),
     [
@@ -87,7 +81,9 @@ async def ids(command, *arguments):
 )
 async def test_redis_and_the_log_are_one_story_in_order_of_time(command, trail, options, found):
     """The old entry is in the log alone, the others in Redis, too."""
-    assert await ids(command, *options) == found
+    code, output, _ = await command("export", *options)
+
+    assert (code, [json.loads(line)["id"] for line in output.splitlines()]) == (0, found)
 
 
 async def test_a_table_is_for_people_and_nothing_in_it_acts_on_the_terminal(command, trail):

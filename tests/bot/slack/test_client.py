@@ -112,10 +112,7 @@ async def test_a_post_whose_answer_is_lost_is_unclear_and_made_once(client, slac
         await post(client)
     assert not caught.value.answered
     (message,) = await slack.messages(CHANNEL)
-    assert (
-        await client.find_message(CHANNEL, thread_ts=None, since=1_000, interrupt_id="billing.abc", part=CARD)
-        == message["ts"]
-    )
+    assert await find(client) == message["ts"]
 
 
 async def test_a_slack_that_does_not_answer_is_unclear(client, slack):
