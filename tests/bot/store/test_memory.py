@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from bot.store.commits import Memory, weight
-from tests.conftest import until
 from tests.support.builders import a_state, an_action, an_interrupt
+from tests.support.deciding import admit
 
 
 def a_record(run: str, characters: int = 0, decided: int = 0):
@@ -27,20 +27,13 @@ def test_what_was_read_longest_ago_is_forgotten_first():
 
 
 @pytest.mark.parametrize("size", [10, 20_000], ids=["small", "large"])
-async def test_a_body_is_read_once_while_it_is_remembered(client, start_bot, slack, size):
+async def test_a_body_is_read_once_while_it_is_remembered(client, store, size):
     """Its card is drawn and redrawn from the values that were checked when it was first read."""
-    bot = await start_bot()
-    asked = an_interrupt(an_action("pay", {"text": "x " * size}))
-    await client.publish(asked)
-    await until(lambda: (known := bot.store.recall(asked.id)) and known.is_shown)
-    first = bot.store.recall(asked.id)
-    assert first
+    first = await admit(store, await client.publish(an_interrupt(an_action("pay", {"text": "x " * size}))))
 
-    again = await bot.store.load(asked.id)
-    bot.store._remembered.clear()
-    anew = await bot.store.load(asked.id)
+    again = await store.load(first.id)
+    store._remembered.clear()
+    anew = await store.load(first.id)
 
-    assert again
     assert again.interrupt is first.interrupt
-    assert anew
     assert anew.interrupt == first.interrupt
