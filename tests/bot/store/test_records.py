@@ -111,16 +111,6 @@ async def test_nobody_decides_a_record_before_it_is_admitted(client, store):
     assert (await store.admitted(published.id)).admission.terms[0].approvers == ("U0ERIK",)
 
 
-async def test_a_record_that_cannot_be_read_is_one_error(store, redis, keys):
-    """A newer agent's record is told from a missing one."""
-    await redis.hset(
-        keys.req("billing.x"), mapping={"body": '{"schema_version":9}', "created": 1, "deadline": 2}
-    )
-
-    with pytest.raises(InvalidRequestError, match="written by a newer agent"):
-        await store.load("billing.x")
-
-
 async def test_a_record_under_another_name_is_not_read(client, store, redis, keys):
     """Nobody decides one interrupt by the card of another."""
     interrupt_id = await publish(client, store)
