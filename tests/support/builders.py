@@ -22,7 +22,7 @@ from bot.domain.action import Action
 from bot.domain.admission import Admission, Place, Terms
 from bot.domain.approval import Approval
 from bot.domain.standing import StandingLimits
-from bot.domain.votes import Vote, position_of
+from bot.domain.votes import Proposal, Vote, position_of
 from bot.rendering.card.layout import lay_out, plan_parts
 from bot.rendering.pages import measure
 
@@ -102,6 +102,19 @@ def edited(tool: str = "send_email", /, **args: Any) -> EditDecision:
 def a_vote(user: str, decision: Decision) -> Vote:
     """Build the vote of one person."""
     return Vote(user, position_of(decision), decision, "1")
+
+
+def a_proposal(decision: EditDecision, *, name: str = "one", by: str = "U0DANA", **fields: Any) -> Proposal:
+    """Build an edit that another rule is about: two people have to agree with it, in a channel of their own."""
+    given = {
+        "fingerprint": f"of {name}",
+        "policy": "2",
+        "rule": "large",
+        "terms": Terms(approvers=("U0ERIK", "U0MIRA"), quorum=2),
+        "pages": 0,
+        "channel": "C2",
+    }
+    return Proposal(**{"name": name, "decision": decision, "by": by, **given, **fields})
 
 
 def an_admission(

@@ -24,7 +24,7 @@ from bot.domain.admission import Place, Terms
 from bot.domain.approval import CLAIMED, Assignment
 from bot.domain.ids import Remark
 from bot.domain.schedule import Extension, Step
-from bot.domain.votes import Proposal, Vote, position_of
+from bot.domain.votes import Vote, position_of
 from bot.rendering.arguments import change_lines
 from bot.rendering.blocks import json_size
 from bot.rendering.card.card import render_card
@@ -63,6 +63,7 @@ from tests.bot.rendering.slack_side import (
 from tests.support.builders import (
     NOW,
     a_decision,
+    a_proposal,
     a_state,
     a_vote,
     an_action,
@@ -280,6 +281,9 @@ def test_every_card_and_view_is_one_that_slack_takes(state):
     assert len({part.id for part in parts}) == len(parts)
 
 
+STRICT = Terms(approvers=("U0MIRA",), mask=("id",), headline=("to",))
+
+
 @st.composite
 def histories(draw: st.DrawFn) -> Any:
     """Give a record as it is read at several times: open, voted on, with proposals, decided, ended."""
@@ -291,29 +295,16 @@ def histories(draw: st.DrawFn) -> Any:
         kept = {n: a_decision(last.interrupt, n, each) for n, each in said.items() if way == "decided"}
         votes = {n: (Vote("U0DANA", position_of(each), each, "1", "t"),) for n, each in said.items()}
         edits = {n: each for n, each in said.items() if isinstance(each, EditDecision)}
+        proposals = {n: a_proposal(each, terms=STRICT) for n, each in edits.items()}
         now = replace(
             last,
             status="pending",
             recorded=tuple(map(kept.get, range(len(last.recorded)))),
             votes=votes if way == "voted" else {},
-            proposals={n: _proposal(n, each) for n, each in edits.items()} if way == "proposed" else {},
+            proposals=proposals if way == "proposed" else {},
         )
         found.append(now)
     return [*found, last]
-
-
-def _proposal(index: int, decision: EditDecision) -> Proposal:
-    return Proposal(
-        name=f"{index:032x}",
-        fingerprint="f" * 32,
-        decision=decision,
-        by="U0DANA",
-        policy="2",
-        rule="strict",
-        terms=Terms(approvers=("U0MIRA",), mask=("id",), headline=("to",)),
-        pages=0,
-        channel="C1",
-    )
 
 
 @bounded(100)
@@ -389,15 +380,12 @@ def test_every_message_of_a_card_has_room_for_a_proposal(count, size, quorum, ri
     state = _with_all_about_time(state) if timed else state
     terms = Terms(approvers=tuple(f"S{n:010}" for n in range(12)), quorum=quorum, risk=risk)
     proposals = {
-        n: Proposal(
+        n: a_proposal(
+            edited(calls[n][0].name, amount="y" * size),
             name=f"{n:032x}",
-            fingerprint="f" * 32,
-            decision=edited(calls[n][0].name, amount="y" * size),
             by="U0000000001",
-            policy="2",
             rule="<&>" * 40,
             terms=terms,
-            pages=0,
             channel="C0000000009",
         )
         for n in {part.actions[0] for part in render_card(state) if part.actions}

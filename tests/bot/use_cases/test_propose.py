@@ -6,12 +6,12 @@ from functools import partial
 import pytest
 
 from agent_adapter.contract.arguments import encode
-from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction, RejectDecision
+from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from bot.domain import transitions
 from bot.domain.admission import Terms
 from bot.domain.ids import Remark
 from bot.domain.standing import StandingLimits
-from bot.domain.votes import UNNAMED, Ballot, Outcome, Press, Proposal
+from bot.domain.votes import UNNAMED, Ballot, Outcome, Press
 from bot.rendering.card.card import render_card
 from bot.rendering.card.votes import proposal_text
 from bot.sentences import in_answer
@@ -19,7 +19,8 @@ from bot.use_cases.answers import Answer
 from bot.use_cases.propose import STRICTER, is_same, stricter
 from bot.use_cases.who_may_decide import first_objection
 from tests.bot.store.test_votes import DANA, ERIK, MIRA, asked, newest, press
-from tests.support.builders import NOW, a_state, an_action, an_interrupt, on_terms
+from tests.support import builders
+from tests.support.builders import NOW, a_state, an_action, an_interrupt, edited, on_terms
 from tests.support.deciding import FACTS, record
 
 STRICT = Terms(
@@ -46,19 +47,7 @@ LAX = Terms(
 
 
 def a_proposal(name="one", by=DANA, amount=4000, **fields):
-    edited = EditedAction(name="pay", args={"to": "al", "amount": amount})
-    terms = fields.pop("terms", None) or Terms(approvers=(ERIK, MIRA), quorum=2)
-    return Proposal(
-        name=name,
-        fingerprint=f"of {name}",
-        decision=EditDecision(edited_action=edited),
-        by=by,
-        policy="2",
-        rule="large",
-        terms=terms,
-        channel="C2",
-        **{"pages": 0, **fields},
-    )
+    return builders.a_proposal(edited("pay", to="al", amount=amount), name=name, by=by, **fields)
 
 
 async def propose(store, state, proposal, *, place=None, index=0, press=UNNAMED):
@@ -219,11 +208,8 @@ async def test_nothing_is_proposed_after_the_end(client, store):
 
 
 def with_proposal(before, after, **terms):
-    interrupt = an_interrupt(an_action("pay", before))
-    proposal = a_proposal(terms=Terms(**{"approvers": (MIRA,), **terms}))
-    edited = EditedAction(name="pay", args=after)
-    proposal = proposal.model_copy(update={"decision": EditDecision(edited_action=edited)})
-    return a_state(interrupt, proposals={0: proposal})
+    proposal = builders.a_proposal(edited("pay", **after), terms=Terms(approvers=(MIRA,), **terms))
+    return a_state(an_interrupt(an_action("pay", before)), proposals={0: proposal})
 
 
 def test_what_a_proposal_masks_is_not_on_the_card():
