@@ -7,6 +7,7 @@ import pytest
 
 from agent_adapter import ApprovalClient
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
+from agent_adapter.contract.interrupt import Context
 from bot.domain.admission import Terms
 from bot.domain.approval import Approval
 from bot.domain.schedule import Step
@@ -27,16 +28,13 @@ async def admitted(
     run: str = "one",
     approvers: tuple[str, ...] = ("U0ERIK", "S0OPS", "channel"),
     actions: int = 1,
-    requested_by: str | None = None,
+    requested_by: str = "U0DANA",
     life: int = HOUR,
     **admission: object,
 ) -> Approval:
     """Publish and admit a request in the channel C1."""
-    asked = an_interrupt(*[an_action("pay")] * actions, run=run, expires_in=timedelta(hours=2))
-    if requested_by:
-        asked = asked.model_copy(
-            update={"context": asked.context.model_copy(update={"requested_by": requested_by})}
-        )
+    context, calls = Context(requested_by=requested_by), [an_action("pay")] * actions
+    asked = an_interrupt(*calls, run=run, expires_in=timedelta(hours=2), context=context)
     interrupt_id = await client.publish(asked)
     return await admit(store, interrupt_id, approvers=approvers, life=life, **admission)
 
