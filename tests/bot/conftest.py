@@ -13,6 +13,7 @@ from redis.asyncio import Redis
 
 from agent_adapter.contract.keys import Keys
 from agent_adapter.redis.pool import freeze_meta
+from bot.domain.approval import Approval
 from bot.slack.client import SlackClient
 from bot.slack.directory import Directory
 from bot.store.records import ApprovalStore
@@ -32,6 +33,16 @@ async def store(redis: Redis) -> ApprovalStore:
 @pytest.fixture
 def keys(store: ApprovalStore) -> Keys:
     return store.keys
+
+
+@pytest.fixture
+def card_of(store: ApprovalStore):
+    """Read the bot's side of a record, as Redis keeps it."""
+
+    async def card_of(state: Approval) -> dict[str, str]:
+        return await store._redis.hgetall(store.keys.card(state.id))
+
+    return card_of
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from agent_adapter import ConflictError, InvalidRequestError, ReceiptError
 from agent_adapter.contract.arguments import encode
-from agent_adapter.contract.hitl import ApproveDecision, EditDecision, EditedAction, RejectDecision
+from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
 from agent_adapter.contract.interrupt import Context, Route, Source
 from agent_adapter.contract.record import dump_recorded, read_resume
 from agent_adapter.contract.wire import dump_interrupt
@@ -18,7 +18,7 @@ from agent_adapter.receipts.answer import Verifier, proven
 from tests.bot.store.test_votes import DANA, ERIK, MIRA, for_several, newest
 from tests.bot.use_cases.test_signing import TEAM, key, store
 from tests.conftest import an_agent, until
-from tests.support.builders import an_action, an_interrupt
+from tests.support.builders import an_action, an_interrupt, edited
 from tests.support.faults import take
 from tests.support.receipts import bot_signing
 
@@ -63,14 +63,6 @@ def decide(store, decisions):
         assert answer.recorded
 
     return decide
-
-
-@pytest.fixture
-def card_of(redis, store):
-    async def card_of(state):
-        return await redis.hgetall(store.keys.card(state.id))
-
-    return card_of
 
 
 def a_payment(run="run-1", amount=5, count=1, **fields):
@@ -183,17 +175,13 @@ def changing(**words):
     return lambda card: card | {"d:0": encode(json.loads(card["d:0"]) | words)}
 
 
-def an_edit(amount):
-    return EditDecision(edited_action=EditedAction(name="pay", args={"to": "al", "amount": amount}))
-
-
 def of_the_other(*kinds):
     """Put what the record says of the second action in place of the first."""
     return lambda card: card | {f"{kind}:0": card[f"{kind}:1"] for kind in kinds}
 
 
 UNSIGNED = encode({"decision": {"type": "approve"}, "decided_by": ERIK, "fingerprint": "f" * 32})
-EDITS = (an_edit(1), an_edit(2))
+EDITS = [edited("pay", to="al", amount=amount) for amount in (1, 2)]
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from agent_adapter.contract.hitl import (
-    ApproveDecision,
-    EditDecision,
-    EditedAction,
-    RejectDecision,
-    RespondDecision,
-)
+from agent_adapter.contract.hitl import ApproveDecision, RejectDecision, RespondDecision
 from agent_adapter.contract.identity import slots
 from agent_adapter.contract.record import EXPIRED
 from agent_adapter.receipts.dsse import digest_of, load_envelope
@@ -34,7 +28,7 @@ from bot.rendering.card.layout import lay_out
 from bot.sentences import in_answer
 from bot.use_cases.answers import Answer
 from tests.bot.store.test_votes import DANA, ERIK, MIRA, asked, for_several, is_shown, newest
-from tests.support.builders import an_interrupt
+from tests.support.builders import an_interrupt, edited
 from tests.support.receipts import bot_signing
 
 TEAM = "T0ACME"
@@ -56,10 +50,6 @@ def store(store, key):
     return store
 
 
-async def stored(redis, store, state):
-    return await redis.hgetall(store.keys.card(state.id))
-
-
 def signed(card, token, key):
     """Read the statements of a click whose signatures are right, oldest first."""
     found = []
@@ -78,15 +68,15 @@ def decided(card, index, key):
     return [statement for token in tokens for statement in signed(card, token, key)]
 
 
-async def test_a_click_is_signed_with_what_was_judged_and_stored(client, store, decisions, redis, key):
+async def test_a_click_is_signed_with_what_was_judged_and_stored(client, store, decisions, card_of, key):
     state = await asked(client, store, 2, use_within=timedelta(minutes=5))
     interrupt = state.interrupt
-    edited = EditedAction(name="pay", args={"to": "al", "amount": 2})
+    edit = edited("pay", to="al", amount=2)
 
     await decisions.decide(state, ERIK, {0: ApproveDecision()}, note="as agreed")
-    await decisions.decide(state, ERIK, {1: EditDecision(edited_action=edited)})
+    await decisions.decide(state, ERIK, {1: edit})
 
-    card = await stored(redis, store, state)
+    card = await card_of(state)
     [first], [second] = decided(card, 0, key), decided(card, 1, key)
     assert (first.ns, first.team, first.rec, first.aud) == ("assent", TEAM, state.id, "billing")
     assert (first.run, first.policy) == (run_of(interrupt.run), state.admission.policy_version)
@@ -100,16 +90,16 @@ async def test_a_click_is_signed_with_what_was_judged_and_stored(client, store, 
     assert said.stored == bytes_digest(card["d:0"])
     assert "as agreed" in card["d:0"]
     said = second.of(1)
-    assert (said.kind, said.runs) == ("edit", arguments_digest(edited.args))
+    assert (said.kind, said.runs) == ("edit", arguments_digest(edit.edited_action.args))
     assert said.stored == bytes_digest(card["d:1"])
 
 
-async def test_one_click_about_several_actions_is_one_statement(client, store, decisions, redis, key):
+async def test_one_click_about_several_actions_is_one_statement(client, store, decisions, card_of, key):
     state = await asked(client, store, 3)
 
     await decisions.decide(state, ERIK, dict.fromkeys(range(3), ApproveDecision()))
 
-    card = await stored(redis, store, state)
+    card = await card_of(state)
     assert len({card[f"t:{index}"] for index in range(3)}) == 1
     [statement] = decided(card, 0, key)
     assert [each.i for each in statement.actions] == [0, 1, 2]
@@ -126,14 +116,14 @@ async def test_one_click_about_several_actions_is_one_statement(client, store, d
     ids=["no", "an answer", "typed", "a button"],
 )
 async def test_a_statement_says_what_may_run_and_how_it_was_decided(
-    client, store, decisions, redis, key, decision, terms, said, expected
+    client, store, decisions, card_of, key, decision, terms, said, expected
 ):
     """What runs nothing has no arguments that may run. A pressed button names what its message asked."""
     state = await asked(client, store, **terms)
 
     assert (await decisions.decide(state, ERIK, {0: decision}, **said)).recorded
 
-    [statement] = decided(await stored(redis, store, state), 0, key)
+    [statement] = decided(await card_of(state), 0, key)
     found = statement.of(0)
     assert (found.kind, found.runs, found.how) == expected
     assert statement.message == (said["press"].question if "press" in said else "")
@@ -141,7 +131,7 @@ async def test_a_statement_says_what_may_run_and_how_it_was_decided(
 
 @pytest.mark.parametrize("what", ["the call", "the terms"])
 async def test_nobody_decides_a_record_that_changed_while_their_click_was_judged(
-    client, store, decisions, redis, what
+    client, store, decisions, redis, card_of, what
 ):
     """Somebody votes meanwhile, so the record is read again. It asks something else by then. With a seal it is not read."""
     store.signing = None
@@ -157,17 +147,17 @@ async def test_nobody_decides_a_record_that_changed_while_their_click_was_judged
     answer = await decisions.decide(before, ERIK, {0: ApproveDecision()})
 
     assert answer == Answer(False, in_answer.ASKS_OTHERWISE, is_final=True, draws_anew=True)
-    assert not {"d:0", "t:0"} & (await stored(redis, store, before)).keys()
+    assert not {"d:0", "t:0"} & (await card_of(before)).keys()
 
 
 async def test_the_last_of_several_people_counts_the_statements_of_the_others(
-    client, store, decisions, redis, key
+    client, store, decisions, card_of, key
 ):
     state = await asked(client, store, quorum=2, approvers=(DANA, ERIK, MIRA))
     await decisions.decide(state, ERIK, {0: ApproveDecision()})
     await decisions.decide(await newest(store, state), MIRA, {0: ApproveDecision()})
 
-    card = await stored(redis, store, state)
+    card = await card_of(state)
     erik, mira = decided(card, 0, key)
     assert (erik.of(0).by, mira.of(0).by) == (ERIK, MIRA)
     assert (erik.of(0).quorum, erik.of(0).counts) == (2, ())
@@ -176,16 +166,16 @@ async def test_the_last_of_several_people_counts_the_statements_of_the_others(
     assert mira.of(0).stored == bytes_digest(card["d:0"])
 
 
-async def test_pressing_again_after_a_lost_answer_keeps_one_statement(client, store, decisions, redis, key):
+async def test_pressing_again_after_a_lost_answer_keeps_one_statement(client, store, decisions, card_of, key):
     """The token of a click does not depend on the signature."""
     state = await asked(client, store)
     for _ in range(2):
         assert (await decisions.decide(state, ERIK, {0: ApproveDecision()})).recorded
 
-    assert len(decided(await stored(redis, store, state), 0, key)) == 1
+    assert len(decided(await card_of(state), 0, key)) == 1
 
 
-async def test_a_key_that_has_ended_refuses_the_click(client, store, decisions, redis, key):
+async def test_a_key_that_has_ended_refuses_the_click(client, store, decisions, card_of, key):
     """There is no unsigned way around it, and silence does not approve it later."""
     state = await asked(client, store)
     store.signing = bot_signing(key, TEAM, **ENDED)
@@ -193,7 +183,7 @@ async def test_a_key_that_has_ended_refuses_the_click(client, store, decisions, 
     answer = await decisions.decide(state, ERIK, {0: ApproveDecision()})
 
     assert answer == Answer(False, in_answer.MAY_NOT_SIGN, is_final=True)
-    card = await stored(redis, store, state)
+    card = await card_of(state)
     assert "d:0" not in card
     assert card["status"] == "pending"
     assert "missed" in card
@@ -226,19 +216,19 @@ def ask_again(client, store, approvals):
 
 
 async def test_a_standing_approval_is_signed_with_the_decision_and_signs_each_use(
-    client, store, decisions, ask_again, redis, key
+    client, store, decisions, ask_again, card_of, key
 ):
     state = await asked(client, store, **LIMITED)
     given = StandingTerms(lasts=timedelta(minutes=30), uses=2)
     await decisions.decide(state, ERIK, {0: ApproveDecision()}, standing=given)
-    card = await stored(redis, store, state)
+    card = await card_of(state)
     assert '"uses":2' in card["d:0"]
     assert decided(card, 0, key)[0].of(0).stored == bytes_digest(card["d:0"])
 
     again, admission, matched = await ask_again(state)
     await store.admit(again, admission, life=60_000, matched=matched)
 
-    card = await stored(redis, store, again)
+    card = await card_of(again)
     [statement] = decided(card, 0, key)
     said = statement.of(0)
     assert (said.by, said.how) == (ERIK, f"standing:{state.id}:0")
@@ -260,21 +250,21 @@ async def test_a_standing_approval_that_cannot_be_signed_asks_people(
     assert (await newest(store, again)).status == "pending"
 
 
-async def test_silence_is_signed_with_its_rule(client, store, redis, key):
+async def test_silence_is_signed_with_its_rule(client, store, card_of, key):
     state = await asked(client, store, by_silence=True, life=400, rule="small payments")
     await is_shown(store, state)
     await asyncio.sleep(0.45)
 
     assert await store.settle(state.id, "expired", why_not="") == "settled"
 
-    card = await stored(redis, store, state)
+    card = await card_of(state)
     [statement] = decided(card, 0, key)
     said = statement.of(0)
     assert (said.by, said.how) == (EXPIRED, "silence:small payments")
     assert said.stored == bytes_digest(card["d:0"])
 
 
-async def test_silence_approves_nothing_when_the_key_has_ended(client, store, redis, key):
+async def test_silence_approves_nothing_when_the_key_has_ended(client, store, card_of, key):
     state = await asked(client, store, by_silence=True, life=400)
     await is_shown(store, state)
     await asyncio.sleep(0.45)
@@ -282,7 +272,7 @@ async def test_silence_approves_nothing_when_the_key_has_ended(client, store, re
 
     await store.settle(state.id, "expired", why_not="")
 
-    card = await stored(redis, store, state)
+    card = await card_of(state)
     assert card["status"] == "expired"
     assert '"approve"' not in card.get("d:0", "")
 
