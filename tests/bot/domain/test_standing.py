@@ -40,25 +40,17 @@ PAY = an_action("pay", {"amount": 5})
 # --- What it covers -----------------------------------------------------------------------------------------------
 
 
-def given_before(
-    *action: Any, ended: Ended | None = None, until=NOW + HOUR, run="run-1", agent="billing", **standing
-):
-    """Build a record whose first action was approved for later calls, too."""
-    interrupt = an_interrupt(*(action or (PAY,)), run=run, agent=agent)
+def given_before(*, ended: Ended | None = None, until=NOW + HOUR, **standing):
+    """Build a record whose action was approved for later calls, too."""
     approval = StandingApproval(StandingTerms(**{"scope": "agent", **standing}), until, ended=ended)
-    return a_state(interrupt, decided={0: ApproveDecision()}, status="decided", standing={0: approval})
+    given = {"decided": {0: ApproveDecision()}, "status": "decided", "standing": {0: approval}}
+    return a_state(an_interrupt(PAY), **given)
 
 
-def asked_now(
-    *action: Any,
-    standing: StandingLimits | None = WIDE,
-    run: str = "run-2",
-    agent: str = "billing",
-    **terms: Any,
-) -> Approval:
+def asked_now(action: Any = PAY, *, run: str = "run-2", agent: str = "billing", **terms: Any) -> Approval:
     """Build a record that is about to be admitted."""
-    interrupt = an_interrupt(*(action or (PAY,)), run=run, agent=agent)
-    return a_state(interrupt, policy_version="2", approvers=["U0ERIK"], standing=standing, **terms)
+    interrupt = an_interrupt(action, run=run, agent=agent)
+    return a_state(interrupt, policy_version="2", approvers=["U0ERIK"], **{"standing": WIDE, **terms})
 
 
 LOW = {"risk": "low", "standing": StandingLimits(same="tool", scope="agent")}
@@ -90,9 +82,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {
 @pytest.mark.parametrize(("before", "now", "is_matched"), CASES.values(), ids=CASES)
 def test_a_call_is_matched_only_by_what_was_approved_and_is_allowed_now(before, now, is_matched):
     """Never wider than what was on the card, and by the newest rules."""
-    now = dict(now)
-    action = now.pop("action", PAY)
-    asked = asked_now(action, **now)
+    asked = asked_now(**now)
 
     assert applies_to(given_before(**before), 0, asked, asked.actions[0]) is is_matched
 
