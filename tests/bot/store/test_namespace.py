@@ -24,13 +24,6 @@ async def test_a_bot_that_does_not_have_the_seal_key_of_the_others_does_not_star
         await agree_on_seal(redis, Keys(), Seal("assent", (OLD,)))
 
 
-async def test_after_a_seal_key_was_lost_another_one_begins_anew(redis: Redis):
-    await agree_on_seal(redis, Keys(), Seal("assent", (OLD,)))
-    await redis.hdel(Keys().meta, "seal")
-
-    await agree_on_seal(redis, Keys(), Seal("assent", (NEW,)))
-
-
 async def test_a_bot_without_a_key_does_not_start_beside_bots_with_one(redis):
     """Nobody would believe what it writes."""
     await agree_on_seal(redis, Keys(), None)
