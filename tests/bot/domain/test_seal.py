@@ -17,10 +17,6 @@ def seal(text=NEW, namespace="assent"):
     return Seal.parse(text, namespace=namespace)
 
 
-def test_a_mark_holds_for_its_fact():
-    assert seal().holds(seal().mark(*FACT), *FACT)
-
-
 @pytest.mark.parametrize(
     "other",
     [
