@@ -153,8 +153,6 @@ def test_the_line_below_says_how_the_run_goes_on_and_who_asked(decision, who, fi
     ("fields", "says"),
     [
         ({"status": "expired"}, "⌛ Expired"),
-        ({"status": "withdrawn"}, "⌛ Withdrawn"),
-        ({"status": "refused"}, "🚫 Refused"),
         ({"status": "refused", "code": "went_back"}, "⚠️ Ended, may have run"),
         ({"now": NOW + timedelta(hours=2)}, "⌛ Time is up"),
     ],
