@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
 
 import pytest
 from redis.asyncio import Redis
@@ -30,8 +31,8 @@ async def start(store: ApprovalStore) -> AsyncIterator[Callable[..., Worker]]:
     """Start a worker that sweeps by itself only rarely: `start(handle)`."""
     running: list[asyncio.Task[None]] = []
 
-    def start(handle: Handler, *, lease: float = 60, sweep: float = 60, at_once: int = 16) -> Worker:
-        worker = Worker(store, "undrawn", handle, lease=lease, sweep=sweep, at_once=at_once)
+    def start(handle: Handler, **given: Any) -> Worker:
+        worker = Worker(store, "undrawn", handle, **{"lease": 60, "sweep": 60, **given})
         running.append(asyncio.create_task(worker.run(Loop("drawing", within=60))))
         return worker
 
@@ -46,7 +47,7 @@ async def nothing_owed(store: ApprovalStore) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_what_has_to_wait_is_put_back_unlooked_at(store, owe):
+async def test_what_has_to_wait_is_put_back_unlooked_at(store, owe, start):
     """It comes again when its time is over, however many wait with it; the others are done meanwhile."""
     done, waits = [], {"a": 300, "b": 300}
 
@@ -54,10 +55,8 @@ async def test_what_has_to_wait_is_put_back_unlooked_at(store, owe):
         done.append(id)
 
     await owe("a", "b", "c")
-    worker = Worker(store, "undrawn", handle, lease=60, sweep=60, wait=lambda owed: waits.pop(owed, 0))
-    running = asyncio.create_task(worker.run(Loop("drawing", within=60)))
+    start(handle, wait=lambda owed: waits.pop(owed, 0))
     await nothing_owed(store)
-    await end_task(running)
 
     assert done[0] == "c"
     assert sorted(done) == ["a", "b", "c"]

@@ -413,7 +413,6 @@ def test_where_several_people_have_to_agree_the_button_only_agrees():
     assert button["confirm"]["title"]["text"] == "Agree to 5 calls?"
     assert button["confirm"]["confirm"]["text"] == "Agree to 5 calls"
     assert "This is your vote." in button["confirm"]["text"]["text"]
-    assert state.actions[0].terms.quorum == 2
 
 
 def test_the_same_words_about_several_rows_are_said_once():

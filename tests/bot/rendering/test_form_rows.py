@@ -24,6 +24,7 @@ from tests.bot.rendering.slack_side import (
     shown,
     submitted,
 )
+from tests.bot.rendering.test_forms import an_object
 from tests.support.builders import a_state, an_action, an_interrupt
 
 
@@ -69,10 +70,6 @@ class Filling:
     def edited(self):
         assert isinstance(self.result, Edited), self.result
         return self.result.args
-
-
-def an_object(required=(), **properties):
-    return {"type": "object", "properties": properties, "required": list(required)}
 
 
 def a_list(items, **more):

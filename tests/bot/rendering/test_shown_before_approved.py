@@ -368,10 +368,6 @@ def test_every_value_stands_on_the_message_whose_button_approves_it(state):
 @example(batch(*[pay(to="Ada", n=n) for n in range(24)]), {3})
 def test_every_value_stood_on_the_pages_of_a_review_before_its_end_approves_it(state, meanwhile):
     """Page by page, while colleagues decide some of the calls; and a button of a page only approves what it shows."""
-    _assert_reviewed(state, meanwhile)
-
-
-def _assert_reviewed(state, meanwhile):
     user = "U0DANA"
     meta = ViewMeta(state.id, 0, 1, calls=tuple(n for n in range(len(state.actions)) if state.is_open_at(n)))
     read: dict[int, list[str]] = {}
