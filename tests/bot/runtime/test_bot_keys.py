@@ -45,10 +45,6 @@ def test_without_a_key_and_a_ring_nothing_is_signed():
     assert load_bot_keys(settings_of()) is None
 
 
-def test_a_key_that_the_ring_has_signs(signing):
-    assert load_bot_keys(signed_by(signing)).key.kid == signing.kid
-
-
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
