@@ -4,7 +4,6 @@ import re
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from redis import Redis
 
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.keys import Keys
@@ -21,11 +20,6 @@ async def ring(redis_url):
         yield KeyRing(redis, Keys("assent"))
 
 
-def stored(redis_url):
-    with Redis.from_url(redis_url, decode_responses=True) as redis:
-        return redis.hgetall("{assent}:keys")
-
-
 async def test_a_key_says_whom_it_vouches_for(ring):
     """One person, whomever its holder names, or nobody, as a key of before."""
     nobody, one, any_ = [
@@ -37,12 +31,12 @@ async def test_a_key_says_whom_it_vouches_for(ring):
     assert [key.vouches_for("U0ERIK") for key in (nobody, one, any_)] == [False, False, True]
 
 
-async def test_the_secret_is_not_stored(ring, redis_url):
+async def test_the_secret_is_not_stored(ring, redis):
     """Whoever reads Redis cannot speak for an agent."""
     written = await ring.create("billing")
     secret = written.split("_", 2)[2]
 
-    assert secret not in str(stored(redis_url))
+    assert secret not in str(await redis.hgetall("{assent}:keys"))
 
 
 CHANGED = {
@@ -67,11 +61,10 @@ async def test_a_changed_key_is_not_accepted(ring, changed):
 
 
 @pytest.mark.parametrize("text", ["xx", "[1]", "{}", '{"secret":5}', '{"secret":"é"}'])
-async def test_an_entry_that_no_bot_writes_is_no_key(ring, redis_url, caplog, text):
+async def test_an_entry_that_no_bot_writes_is_no_key(ring, redis, caplog, text):
     """Its holder is a stranger, and the log says which entry somebody has overwritten."""
     written = await ring.create("billing")
-    with Redis.from_url(redis_url) as redis:
-        redis.hset("{assent}:keys", written.split("_")[1], text)
+    await redis.hset("{assent}:keys", written.split("_")[1], text)
 
     assert await ring.find(written) is None
     assert [each.message for each in caplog.records] == ["api.key_unreadable"]
@@ -149,13 +142,13 @@ async def test_a_key_that_vouches_is_made_by_command(command, ring):
         assert "--requester" in errors
 
 
-async def test_a_name_that_no_agent_can_have_is_refused(command, redis_url):
+async def test_a_name_that_no_agent_can_have_is_refused(command, redis):
     """Nothing is made, and the sentence names the place."""
     code, printed, errors = await command("keys", "create", "Billing")
 
     assert (code, printed) == (2, "")
     assert errors.startswith("agent: ")
-    assert stored(redis_url) == {}
+    assert await redis.hgetall("{assent}:keys") == {}
 
 
 @pytest.fixture
@@ -177,35 +170,32 @@ async def test_a_bot_with_a_seal_takes_sealed_keys_only(ring, sealed_ring):
 @pytest.mark.parametrize(
     "change", [{"agent": "payroll"}, {"may_name_requesters": True}, {"requester": "U0DANA"}]
 )
-async def test_nobody_changes_a_sealed_key(sealed_ring, redis_url, change):
+async def test_nobody_changes_a_sealed_key(sealed_ring, redis, change):
     written = await sealed_ring.create("billing")
-    with Redis.from_url(redis_url, decode_responses=True) as redis:
-        [(name, text)] = redis.hgetall("{assent}:keys").items()
-        redis.hset("{assent}:keys", name, encode(decode(text) | change))
+    [(name, text)] = (await redis.hgetall("{assent}:keys")).items()
+    await redis.hset("{assent}:keys", name, encode(decode(text) | change))
 
     assert await sealed_ring.find(written) is None
 
 
-async def test_the_seal_of_a_key_fits_no_other_key(sealed_ring, redis_url):
+async def test_the_seal_of_a_key_fits_no_other_key(sealed_ring, redis):
     narrow, wide = [await sealed_ring.create("billing", may_name_requesters=wide) for wide in (False, True)]
-    with Redis.from_url(redis_url, decode_responses=True) as redis:
-        first, second = (redis.hget("{assent}:keys", key.split("_")[1]) for key in (narrow, wide))
-        swapped = decode(first) | {name: decode(second)[name] for name in ("may_name_requesters", "seal")}
-        redis.hset("{assent}:keys", narrow.split("_")[1], encode(swapped))
+    first, second = [await redis.hget("{assent}:keys", key.split("_")[1]) for key in (narrow, wide)]
+    swapped = decode(first) | {name: decode(second)[name] for name in ("may_name_requesters", "seal")}
+    await redis.hset("{assent}:keys", narrow.split("_")[1], encode(swapped))
 
     assert await sealed_ring.find(narrow) is None
 
 
-async def test_only_a_key_vouches_for_a_requester(sealed_ring, redis_url, client, store):
+async def test_only_a_key_vouches_for_a_requester(sealed_ring, redis, client, store):
     """Somebody writes a name beside the genuine one, or moves the genuine one to another record."""
     store.signing = bot_signing(Ed25519PrivateKey.generate(), "T1")
     one, other = an_interrupt(an_action(), run="one"), an_interrupt(an_action(), run="other")
     await sealed_ring.vouch(one.id, "U0NOOR")
-    with Redis.from_url(redis_url, decode_responses=True) as redis:
-        mine, its = (store.keys.vouched(each.id) for each in (one, other))
-        [genuine] = redis.smembers(mine)
-        redis.sadd(mine, "U0DANA", genuine.replace("U0NOOR", "U0ERIK"))
-        redis.sadd(its, genuine)
+    mine, its = (store.keys.vouched(each.id) for each in (one, other))
+    [genuine] = await redis.smembers(mine)
+    await redis.sadd(mine, "U0DANA", genuine.replace("U0NOOR", "U0ERIK"))
+    await redis.sadd(its, genuine)
 
     found = [await store.reserve("billing", Limits(), interrupt=each) for each in (one, other)]
     assert found == [{"U0NOOR"}, frozenset()]

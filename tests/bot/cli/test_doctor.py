@@ -3,7 +3,6 @@
 import base64
 
 import pytest
-from redis import Redis
 
 from agent_adapter.contract.keys import Keys
 from agent_adapter.receipts.key_files import write_keys
@@ -34,7 +33,7 @@ def not_ok(lines):
     return [line for line in lines if not line.startswith(("ok ", "note "))]
 
 
-async def test_a_sound_installation_passes_every_check(findings, redis_url):
+async def test_a_sound_installation_passes_every_check(findings, redis):
     """Settings, Redis, schema, receipts, audit trail, app token, bot token, scopes, channel, approvers."""
     lines = await findings()
 
@@ -42,8 +41,7 @@ async def test_a_sound_installation_passes_every_check(findings, redis_url):
     subjects = [line.split()[1].rstrip(":") for line in lines]
     checked = "settings redis schema receipts audit app bot scopes commands events events channel"
     assert subjects == [*checked.split(), *["approvers"] * 3]
-    with Redis.from_url(redis_url) as redis:
-        assert redis.keys() == [], "the doctor only looks"
+    assert await redis.keys() == [], "the doctor only looks"
 
 
 async def test_what_is_not_signed_is_said(findings, signing):
@@ -169,10 +167,9 @@ async def test_each_approver_is_judged(findings, approver, expected):
     assert "ok    approvers: U0DANA" in lines
 
 
-async def test_another_schema_is_reported(findings, redis_url):
+async def test_another_schema_is_reported(findings, redis):
     """The namespace belongs to another version."""
-    with Redis.from_url(redis_url) as redis:
-        redis.hset("{assent}:meta", mapping={"schema": "99"})
+    await redis.hset("{assent}:meta", mapping={"schema": "99"})
 
     (line,) = not_ok(await findings())
 
@@ -274,14 +271,13 @@ KEYS = [base64.b64encode(bytes([number]) * 32).decode() for number in range(2)]
     ],
 )  # fmt: skip
 async def test_questions_that_are_not_encrypted_or_cannot_be_decrypted_are_counted(
-    findings, redis_url, monkeypatch, asked_with, key, said
+    findings, redis, redis_url, monkeypatch, asked_with, key, said
 ):
     """Given a question that waits, and a bot with this key."""
     monkeypatch.setenv("ASSENT_RECORD_KEY", asked_with)
     async with an_agent(redis_url) as client:
         interrupt_id = await client.publish(an_interrupt())
-    with Redis.from_url(redis_url) as redis:
-        redis.zadd(Keys().due, {interrupt_id: 0})
+    await redis.zadd(Keys().due, {interrupt_id: 0})
 
     lines = [line for line in await findings(record_key=key) if " encryption: " in line]
 
