@@ -3,7 +3,7 @@
 import asyncio
 import gc
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
@@ -22,6 +22,7 @@ from bot.wiring import Bot
 from playground.client import Control
 from playground.clusters import Cluster
 from playground.demo.keys import Signing, make_signing
+from playground.errors import ControlError
 from playground.redis_server import RedisServer
 from playground.sentinels import Sentinels
 from playground.server import Playground
@@ -29,6 +30,7 @@ from playground.wait_until import wait_until
 from playground.workspace import TEAM
 from tests.support.distributions import build
 from tests.support.lanes import require
+from tests.support.people import buttons
 from tests.support.postgres import PostgresServer, binaries
 from tests.support.properties import FULL, bounded
 from tests.support.redis_users import address_for
@@ -237,6 +239,28 @@ async def start_bot(playground: Playground, redis_url: str) -> AsyncIterator[Cal
             return bot
 
         yield start
+
+
+@pytest.fixture
+async def everything_is_approved(
+    start_bot: Callable[..., Awaitable[Bot]], slack: Control
+) -> AsyncIterator[None]:
+    """A bot, and somebody who presses every Approve that appears."""
+
+    async def approve() -> None:
+        while True:
+            for message in await slack.messages("C0APPROVALS"):
+                for action in buttons(message) if message.get("blocks") else ():
+                    if action.startswith(("approve:", "approve_all:")):
+                        # Somebody may have been quicker: this very loop, before the card was drawn again.
+                        with suppress(ControlError):
+                            await slack.click("U0DANA", message["channel"], message["ts"], action)
+            await asyncio.sleep(0.05)
+
+    await start_bot()
+    task = asyncio.create_task(approve())
+    yield
+    task.cancel()
 
 
 @pytest.fixture

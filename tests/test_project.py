@@ -1,7 +1,6 @@
 """What the repository says about itself is true: examples run, names exist, files agree with the code."""
 
 import asyncio
-import contextlib
 import inspect
 import os
 import re
@@ -20,7 +19,6 @@ from bot.cli.commands import cli
 from bot.runtime.bot_keys import load_bot_keys
 from bot.runtime.settings import Settings, load_settings, variable_of
 from playground.demo import own
-from playground.errors import ControlError
 from tests.support.commands import program
 from tests.support.gallery.page import gallery_page
 from tests.support.model_api import ModelApi
@@ -35,29 +33,8 @@ from tests.support.pages import (
     run_program,
     start_page,
 )
-from tests.support.people import buttons
 
 # --- Examples -----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-async def everything_is_approved(start_bot, slack):
-    """A bot, and somebody who presses every Approve that appears."""
-
-    async def approve():
-        while True:
-            for message in await slack.messages("C0APPROVALS"):
-                for action in buttons(message) if message.get("blocks") else ():
-                    if action.startswith(("approve:", "approve_all:")):
-                        # Somebody may have been quicker: this very loop, before the card was drawn again.
-                        with contextlib.suppress(ControlError):
-                            await slack.click("U0DANA", message["channel"], message["ts"], action)
-            await asyncio.sleep(0.05)
-
-    await start_bot()
-    task = asyncio.create_task(approve())
-    yield
-    task.cancel()
 
 
 CALLS = {

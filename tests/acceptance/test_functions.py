@@ -1,9 +1,6 @@
 """Plain Python functions: a person in Slack decides, exactly that runs."""
 
 from tests.support.pages import run_page
-from tests.test_project import everything_is_approved
-
-__all__ = ["everything_is_approved"]  # a fixture
 
 
 async def test_the_page_about_functions_runs(everything_is_approved, redis_url):

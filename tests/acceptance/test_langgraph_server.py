@@ -12,7 +12,6 @@ from tests.support import langgraph_server
 from tests.support.deciding import deciding
 from tests.support.lanes import require
 from tests.support.pages import run_page
-from tests.test_project import everything_is_approved  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.nightly
 

@@ -10,7 +10,6 @@ import pytest
 from tests.support.lanes import require_mcp
 from tests.support.pages import fenced, page
 from tests.support.redis_users import address_for
-from tests.test_project import everything_is_approved  # noqa: F401 - a fixture
 
 require_mcp()
 

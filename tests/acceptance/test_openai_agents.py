@@ -10,9 +10,6 @@ from tests.agent_adapter.integrations.desk import DONE, MAIL, Desk, says
 from tests.support.model_api import ModelApi
 from tests.support.pages import start_page
 from tests.support.people import Someone, buttons
-from tests.test_project import everything_is_approved
-
-__all__ = ["everything_is_approved"]  # a fixture, found here by its name
 
 CANCEL = ("cancel_order", {"order": 7, "reason": "late"})
 

@@ -4,7 +4,6 @@ import pytest
 
 from tests.agent_adapter.integrations.counter import model, says
 from tests.support.pages import run_page
-from tests.test_project import everything_is_approved  # noqa: F401 - a fixture
 
 PAGE = "docs/how-to/use-from-pydantic-ai.md"
 

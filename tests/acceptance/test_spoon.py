@@ -10,7 +10,6 @@ require_spoonai()
 
 from tests.agent_adapter.integrations.spoon_office import DONE, ScriptedBot, says
 from tests.support.pages import run_page
-from tests.test_project import everything_is_approved  # noqa: F401 - a fixture
 
 
 @pytest.mark.usefixtures("everything_is_approved")
