@@ -1,41 +1,11 @@
 """The OpenAI Agents SDK: a real agent pauses, people decide in Slack, exactly that runs."""
 
-import asyncio
 import sys
 
 import pytest
 
-from agent_adapter.integrations.openai_agents import run
-from tests.agent_adapter.integrations.desk import DONE, MAIL, Desk, says
 from tests.support.model_api import ModelApi
 from tests.support.pages import start_page
-from tests.support.people import Someone, buttons
-
-CANCEL = ("cancel_order", {"order": 7, "reason": "late"})
-
-
-@pytest.fixture
-def dana(slack, bot):
-    return Someone(slack, "U0DANA")
-
-
-async def test_a_decision_for_the_run_is_asked_once(dana, client):
-    """Given a tool that may be decided for good, when it is approved for the run, then its next call is not asked about."""
-    desk = Desk()
-    again = says(("cancel_order", {"order": 8, "reason": "x"}), first_call=2)
-    agent = desk.agent(says(CANCEL), again, says(("send_email", MAIL), first_call=3), DONE)
-    running = asyncio.create_task(run(agent, "go", approvals=client, allow_always=["cancel_order"]))
-
-    form = await dana.opened(await dana.card("cancel_order"), "for_run:0")
-    await dana.slack.submit("U0DANA", form["id"])
-    mail = await dana.card("send_email")
-    assert desk.ran == [CANCEL, ("cancel_order", {"order": 8, "reason": "x"})]
-    assert "for_run:0" not in buttons(mail)
-    await dana.press(mail, "approve:0")
-    await running
-
-    assert desk.names() == ["cancel_order", "cancel_order", "send_email"]
-
 
 FILES = """
 try:
