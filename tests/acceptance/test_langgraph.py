@@ -13,10 +13,9 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
 
 from agent_adapter import Context, approval_key, requires_receipt
-from agent_adapter.dialects import custom
 from agent_adapter.integrations.langgraph import run, stream
 from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, MAIL, Office
-from tests.support.people import block_of, words
+from tests.support.people import words
 from tests.support.scripted_model import ScriptedModel, says
 
 
@@ -101,27 +100,6 @@ async def test_questions_of_every_kind_side_by_side_are_one_card(client, dana):
     assert office.ran == [("send_email", {**MAIL, "to": "bo@x.com"})]
     edited = {"type": "edit", "args": {"action": "delete_file", "args": {"path": "b.txt"}}}
     assert sorted(result["heard"], key=str) == sorted(["Only to eu.", False, [edited]], key=str)
-
-
-@pytest.mark.usefixtures("bot")
-async def test_edit_at_a_question_in_own_words_is_typed_by_its_values(client, dana):
-    """The card names the node. A number stays one, and the node gets what the person wrote, in the form that it reads."""
-    builder = StateGraph(State).add_edge(START, "release")
-    asked = {"build": 17, "to": "production"}
-    builder.add_node("release", lambda state: {"heard": [interrupt(asked)]})
-    reads = custom(
-        lambda decision: {"go": decision.type == "approve"}, edit=lambda args: {"go": True, **args}
-    )
-    graph = builder.compile(checkpointer=InMemorySaver())
-
-    running = asyncio.create_task(run(graph, GO, approvals=client, config=CONFIG, dialect=reads))
-    card = await dana.card("release build 17")
-    assert "interrupt" not in words(card["blocks"])
-    form = await dana.opened(card, "edit:0")
-    assert (await dana.submit(form, build="eighteen"))["errors"].keys() == {block_of(form, "build")}
-    await dana.fill(form, build="18")
-
-    assert (await running)["heard"] == [{"go": True, "build": 18, "to": "production"}]
 
 
 # --- Deep agents ------------------------------------------------------------------------------------------------------
