@@ -4,34 +4,30 @@ import random
 import re
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
-from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
 import yaml
 from redis import Redis
-from redis.exceptions import RedisError
 
 from agent_adapter.contract.keys import Keys
 from agent_adapter.redis.pool import freeze_meta, open_redis
 from bot.cli.commands import lines, users_of
 from playground.redis_server import find_executable, free_port, start_process
+from playground.wait_until import wait_until
 from tests.support.lanes import require
 from tests.support.pages import page
 from tests.support.redis_users import OLDEST
+from tests.support.replicas import server_version
 
 NAMES = ("sentinel", "cluster")
+until = partial(wait_until, otherwise="the containers are not as they should be")
 
 
 def services_of(name):
     return yaml.safe_load(page(f"deploy/compose.{name}.yaml"))["services"]
-
-
-def version():
-    said = subprocess.run([find_executable(), "--version"], capture_output=True, text=True, check=True).stdout
-    return tuple(map(int, re.search(r"v=(\d+)\.(\d+)", said).groups()))
 
 
 class Containers:
@@ -102,19 +98,9 @@ class Containers:
         return self.here(told.replace("assent-bot:PASSWORD", f"{user}:{self.passwords[user]}"))
 
 
-def until(condition, within=40.0):
-    deadline = time.monotonic() + within
-    while True:
-        with suppress(RedisError, OSError):
-            if condition():
-                return
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-
-
 @pytest.fixture
 def containers(request, tmp_path):
-    require("Redis with users", version() >= OLDEST, "this server is older than 7.0", possible=False)
+    require("Redis with users", server_version() >= OLDEST, "this server is older than 7.0", possible=False)
     running = Containers(request.param, tmp_path)
     yield running
     running.stop()

@@ -54,10 +54,14 @@ def replicated(count: int = REPLICAS) -> Iterator[Group]:
             group.stop()
 
 
+def server_version() -> tuple[int, ...]:
+    """Give the version of the server of this machine."""
+    said = subprocess.run([find_executable(), "--version"], capture_output=True, text=True, check=True).stdout
+    found = re.search(r"v=(\d+)\.(\d+)", said)
+    assert found, said
+    return tuple(map(int, found.groups()))
+
+
 def has_waitaof() -> bool:
-    """Whether the server of this machine has WAITAOF."""
-    said = subprocess.run(
-        [find_executable(), "--version"], capture_output=True, text=True, check=True
-    ).stdout  # our own server
-    version = re.search(r"v=(\d+)\.(\d+)", said)
-    return bool(version) and (int(version[1]), int(version[2])) >= (7, 2)
+    """Whether it has WAITAOF."""
+    return server_version() >= (7, 2)
