@@ -53,19 +53,11 @@ async def remark(slack, saying):
 
 async def card_in(slack, channel, saying=""):
     """Wait for the card of a channel."""
-
-    async def look():
-        return next(
-            (
-                message
-                for message in await slack.messages(channel)
-                if message.get("thread_ts") in {None, message["ts"]}
-                and saying in words(message.get("blocks"))
-            ),
-            None,
-        )
-
-    return await eventually(look)
+    return await slack.wait_for_message(
+        lambda m: m.get("thread_ts") in {None, m["ts"]} and saying in words(m.get("blocks")),
+        channel=channel,
+        within=60,
+    )
 
 
 async def test_nobody_answers_and_it_is_escalated_after_a_reminder(start, slack, client, mira):

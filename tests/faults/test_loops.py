@@ -5,7 +5,6 @@ import time
 
 import aiohttp
 import pytest
-from redis.asyncio import Redis
 
 from agent_adapter import loops
 from agent_adapter.errors import LoopBrokenError
@@ -15,15 +14,8 @@ from bot.runtime.offload import LATE
 from bot.store.records import ApprovalStore
 from tests.conftest import settings_for, until
 from tests.support.builders import an_interrupt
-from tests.support.faults import CHANNEL, take
-
-
-async def the_replies(redis: Redis) -> str:
-    """Give the stream that wakes the one agent."""
-    while not (found := [key async for key in redis.scan_iter("{assent}:replies:*")]):
-        await asyncio.sleep(0.01)
-    [key] = found
-    return key
+from tests.support.faults import CHANNEL, eventually, take
+from tests.support.topologies import scanned
 
 
 async def test_a_wait_that_nobody_would_wake_ends_with_an_error_and_may_be_repeated(
@@ -36,7 +28,7 @@ async def test_a_wait_that_nobody_would_wake_ends_with_an_error_and_may_be_repea
     agent = asyncio.create_task(take(client, interrupt))
     card = await watcher.card(interrupt.id)
 
-    replies = await the_replies(redis)
+    [replies] = await eventually(lambda: scanned(redis, "{assent}:replies:*"))
     for _ in range(loops.FEW):
         await redis.xadd(replies, {"unknown": "1"})
     with pytest.raises(

@@ -9,10 +9,9 @@ from redis.asyncio import Redis
 from agent_adapter.errors import ServerRefusesError, ServerUnreachableError
 from agent_adapter.redis.pool import open_redis
 from bot.app import running
-from playground.client import Control
 from tests.conftest import an_agent, settings_for, until
 from tests.support.builders import an_interrupt
-from tests.support.faults import CHANNEL, Json, eventually, take
+from tests.support.faults import CHANNEL, eventually, is_accepted, take
 from tests.support.proxy import proxied
 
 REPLICA = "is a replica, and replicas take no writes: use the address of the primary"
@@ -65,7 +64,7 @@ async def test_a_redis_that_takes_nothing_for_now_is_named_and_waited_for(
     with pytest.raises(ServerUnreachableError, match="Redis at unix://") as refused:
         await client.publish(an_interrupt(run="another"))
     assert sentence in str(refused.value)
-    assert not (await slack.click("U0ERIK", CHANNEL, card["ts"], "approve:0"))["ack"]["ok"]
+    assert not await is_accepted(slack, card, by="U0ERIK")
 
     await make(redis, True)
     await until(lambda: bot.health.ready)
@@ -124,22 +123,17 @@ async def test_a_user_without_one_command_loses_no_decision(
 
         await redis.execute_command("ACL", "SETUSER", "assent", f"-{command}")
         agents.append(asyncio.create_task(take(client, meanwhile)))
-        is_stored = await approve(slack, card)
+        is_stored = await is_accepted(slack, card, by="U0ERIK")
         if not is_stored:
             await until(lambda: "may *not* be recorded" in "".join(watcher.notices("U0ERIK")))
         await asyncio.sleep(0.5)
         await redis.execute_command("ACL", "SETUSER", "assent", f"+{command}")
 
-        assert is_stored or await approve(slack, card)
-        assert await approve(slack, await watcher.card(meanwhile.id))
+        assert is_stored or await is_accepted(slack, card, by="U0ERIK")
+        assert await is_accepted(slack, await watcher.card(meanwhile.id), by="U0ERIK")
         async with asyncio.timeout(120):
             answers = await asyncio.gather(*agents)
         assert [decision.type for resume in answers for decision in resume.decisions] == ["approve"] * 2
-
-
-async def approve(slack: Control, card: Json) -> bool:
-    """Press Approve, and tell whether Slack shows it as accepted."""
-    return bool((await slack.click("U0ERIK", CHANNEL, card["ts"], "approve:0"))["ack"]["ok"])
 
 
 async def test_a_failover_behind_one_name_is_followed_without_a_restart(

@@ -150,9 +150,9 @@ async def eventually(probe: Callable[[], Awaitable[_T | None]], *, within: float
             await asyncio.sleep(0.02)
 
 
-async def is_accepted(slack: Control, card: Json, button: str = "approve:0") -> bool:
+async def is_accepted(slack: Control, card: Json, button: str = "approve:0", *, by: str = "U0DANA") -> bool:
     """Press, and say whether Slack shows that it worked."""
-    answer = await slack.click("U0DANA", CHANNEL, card["ts"], button)
+    answer = await slack.click(by, CHANNEL, card["ts"], button)
     return bool(answer["ack"]["ok"])
 
 
