@@ -3,11 +3,13 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from agent_adapter import ActionRequest, Outcome, ReviewConfig
 from tests.support.builders import an_action
-from tests.support.people import Someone
+
+if TYPE_CHECKING:
+    from tests.support.gallery.stage import Question
 
 APPROVE_REJECT = ("approve", "reject")
 DECISIONS = ("approve", "edit", "reject")
@@ -31,32 +33,15 @@ Surface = Literal["card", "form", "home"]
 Calls = tuple[tuple[ActionRequest, ReviewConfig], ...]
 
 
-class Asked(Protocol):
-    """A question that was asked, and the people around it."""
-
-    dana: Someone
-    erik: Someone
-    mira: Someone
-
-    async def card(self, saying: str = "") -> dict[str, Any]:
-        """Give its card, once it says this."""
-
-    async def run(self, *outcomes: Outcome) -> None:
-        """Have the agent take the answer, and report these outcomes of the first calls."""
-
-    async def ask(self, *calls: Calls) -> None:
-        """Ask one more question after the other in the same run. The card is that of the last one."""
-
-
-Way = Callable[[Asked, dict[str, Any]], Awaitable[None]]
+Way = Callable[["Question", dict[str, Any]], Awaitable[None]]
 """What people do with a card."""
 
 
-async def _open(_: Asked) -> None:
+async def _open(_: "Question") -> None:
     """Leave it as it was asked."""
 
 
-async def _nothing(_: Asked, __: dict[str, Any]) -> None:
+async def _nothing(_: "Question", __: dict[str, Any]) -> None:
     """Open nothing."""
 
 
@@ -67,7 +52,7 @@ class Situation:
     name: str
     title: str
     calls: Calls
-    reach: Callable[[Asked], Awaitable[None]] = _open
+    reach: Callable[["Question"], Awaitable[None]] = _open
     """How it comes from the question to what is shown."""
     surface: Surface = "card"
     """What is shown: a message, a form of Dana's, or the Home tab of its reader."""
@@ -196,71 +181,71 @@ def _four_tools() -> Calls:
 # --- How far it has come --------------------------------------------------------------------------------------------
 
 
-async def _approved(asked: Asked) -> None:
+async def _approved(asked: "Question") -> None:
     card = await asked.card()
     elements = [found for block in card["blocks"] for found in block.get("elements") or ()]
     green = next(found for found in elements if found.get("style") == "primary")
     await asked.dana.press(card, green["action_id"])
 
 
-async def _edited(asked: Asked, amount: str) -> None:
+async def _edited(asked: "Question", amount: str) -> None:
     form = await asked.erik.opened(await asked.card(), "edit:0")
     await asked.erik.fill(form, amount=amount)
 
 
-async def _done(asked: Asked) -> None:
+async def _done(asked: "Question") -> None:
     await _approved(asked)
     await asked.run(Outcome.done("paid 12500.00 EUR as tr_88"))
     await asked.card(", done")
 
 
-async def _failed(asked: Asked) -> None:
+async def _failed(asked: "Question") -> None:
     await _approved(asked)
     await asked.run(Outcome.failed("TimeoutError: search was not up in 30 s"))
     await asked.card("Failed: ")
 
 
-async def _changed(asked: Asked) -> None:
+async def _changed(asked: "Question") -> None:
     await _edited(asked, "49.95")
     await asked.run(Outcome.done("paid 49.95 EUR back to Ada Park"))
     await asked.card(", done")
 
 
-async def _rejected(asked: Asked) -> None:
+async def _rejected(asked: "Question") -> None:
     form = await asked.mira.opened(await asked.card(), "reject:0")
     await asked.mira.fill(form, Reason="Wrong order: the photos show order 4731. Ask the customer again.")
     await asked.run()
     await asked.card("it did not run")
 
 
-async def _proposed(asked: Asked) -> None:
+async def _proposed(asked: "Question") -> None:
     await _edited(asked, "1200")
     await asked.card("changed this")
 
 
-async def _expired(asked: Asked) -> None:
+async def _expired(asked: "Question") -> None:
     await asked.card("Expired")
 
 
-async def _batch_decided(asked: Asked) -> None:
+async def _batch_decided(asked: "Question") -> None:
     await _approved(asked)
     done = [Outcome.done(f"re_{number}") for number in range(4)]
     await asked.run(*done, Outcome.failed("the bank refused: account closed"))
     await asked.card("1 of 5 failed")
 
 
-async def _stopped(asked: Asked) -> None:
+async def _stopped(asked: "Question") -> None:
     await _approved(asked)
     await asked.card("Not started")
 
 
-async def _at_home(asked: Asked) -> None:
+async def _at_home(asked: "Question") -> None:
     await asked.card()
     await asked.ask(_call("hire_driver", {"for": "2026-11-25", "hours": 6}))
     await asked.ask(_call("order_lunch", {"people": 12, "vegan": 4}))
 
 
-async def _review(asked: Asked, card: dict[str, Any]) -> None:
+async def _review(asked: "Question", card: dict[str, Any]) -> None:
     await asked.dana.opened(card, "review:0")
 
 
