@@ -4,14 +4,10 @@ import pytest
 
 from bot.rendering.modal.field_types import EMPTY
 from tests.support.builders import an_action, review
-from tests.support.people import Someone, block_of, has_input, is_last_step, words
+from tests.support.people import block_of, has_input, is_last_step, words
 from tests.support.topologies import scanned
 
-
-@pytest.fixture
-async def dana(start_bot, slack):
-    await start_bot()
-    return Someone(slack, "U0DANA")
+pytestmark = pytest.mark.usefixtures("bot")
 
 
 def asked(client, args, **properties):

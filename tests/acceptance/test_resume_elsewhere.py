@@ -6,16 +6,15 @@ import re
 import signal
 import sys
 from asyncio.subprocess import PIPE
-from pathlib import Path
 
 import pytest
 
 from tests.support.commands import program
+from tests.support.pages import REDIS, ROOT, files_of
 from tests.support.people import Someone
 from tests.support.redis_users import address_for
 
-ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs/how-to/resume-in-another-process.md").read_text(encoding="utf-8")
+PAGE = "docs/how-to/resume-in-another-process.md"
 MODEL = """ScriptedModel(
                 turns=[
                     says(("send_email", {"to": "dana@example.com", "subject": "Invoice"})),
@@ -27,13 +26,13 @@ MODEL = """ScriptedModel(
 
 def written(folder, redis_url):
     """Put the page's modules into a folder, with a model that needs no network."""
-    office, ask, *_ = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    office, ask = (files_of(PAGE)[name] for name in ("office.py", "ask.py"))
     office = office.replace('init_chat_model("openai:gpt-5")', MODEL).replace(
         "from langchain.chat_models import init_chat_model",
         "from tests.support.scripted_model import ScriptedModel, says",
     )
     (folder / "office.py").write_text(office)
-    (folder / "ask.py").write_text(ask.replace("redis://localhost:6379/0", redis_url))
+    (folder / "ask.py").write_text(ask.replace(REDIS, redis_url))
 
 
 def python(folder, redis_url, *arguments, **environment):
