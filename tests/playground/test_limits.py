@@ -57,8 +57,6 @@ def said_of_view(view: Any) -> str:
 
 
 REFUSED_IN_MESSAGES = {
-    "section text": (section("x" * 3001), "must be less than 3001 characters [json-pointer:/blocks/0/text/text]"),
-    "empty text": (section(""), "must be more than 0 characters [json-pointer:/blocks/0/text/text]"),
     "section without text": ({"type": "section"}, "missing required field: text or fields [json-pointer:/blocks/0]"),
     "field text": ({"type": "section", "fields": [plain("x" * 2001)]}, "must be less than 2001 characters [json-pointer:/blocks/0/fields/0/text]"),
     "eleven fields": ({"type": "section", "fields": [plain("x")] * 11}, "no more than 10 items allowed"),
@@ -154,10 +152,10 @@ def test_escaped_characters_count_as_stored(character, most):
         check_message("text", [preformatted(character * (most + 1))])
 
 
-@pytest.mark.parametrize(("text", "code"), [("", "no_text"), ("  ", "no_text"), (None, "no_text")])
-def test_message_of_nothing_is_refused(text, code):
+@pytest.mark.parametrize("text", ["", "  ", None])
+def test_message_of_nothing_is_refused(text):
     """Without blocks there must be text."""
-    with pytest.raises(SlackError, match=code):
+    with pytest.raises(SlackError, match="no_text"):
         check_message(text, [])
 
 
@@ -212,7 +210,6 @@ def test_view_over_a_limit_is_refused_with_its_place(view, sentence):
 
 
 def test_inputs_need_a_submit_button():
-    """A modal that asks for something must say how to send it."""
     view = modal(input_block())
     del view["submit"]
 
