@@ -153,6 +153,11 @@ def mira(slack: Control) -> Someone:
 
 
 @pytest.fixture
+def noor(slack: Control) -> Someone:
+    return Someone(slack, "U0NOOR")
+
+
+@pytest.fixture
 def policy(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """The policy file with the `RULES` of the module; `policy.write_text` changes it."""
     path = tmp_path / "policy.yaml"

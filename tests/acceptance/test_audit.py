@@ -10,7 +10,6 @@ from bot.jobs.audit_mover import FULL, AuditMover
 from tests.conftest import until
 from tests.support.builders import an_action, review
 from tests.support.faults import eventually
-from tests.support.people import Someone
 from tests.support.topologies import scanned
 
 RULES = """
@@ -60,12 +59,12 @@ async def test_a_click_and_a_form_say_who_decided_what_by_which_rule_and_how_lon
 
 
 async def test_who_pressed_in_vain_is_entered_once_with_why_and_without_what_the_call_is_about(
-    bot, client, slack, dana
+    bot, client, slack, dana, mira
 ):
     """The record is judged twice, from memory and anew. So is a click that an error kept from being stored."""
     reviewing = review(client, an_action("pay", {"iban": "DE44"}))
     card = await dana.card()
-    await Someone(slack, "U0MIRA").press(card, "approve:0")
+    await mira.press(card, "approve:0")
     [refused] = await entries(bot, "click_refused")
     refused = {name: text for name, text in refused.items() if name not in {"event", "id", "seq"}}
     assert refused == {"index": "0", "by": "U0MIRA", "button": "approve", "code": "not_allowed"}

@@ -13,7 +13,7 @@ import pytest
 from playground.errors import ControlError
 from tests.support.builders import an_action, asking, review
 from tests.support.faults import eventually
-from tests.support.people import Someone, buttons, words
+from tests.support.people import buttons, words
 from tests.support.topologies import KEYS
 
 SECOND = timedelta(seconds=1)
@@ -86,10 +86,9 @@ async def test_nobody_answers_and_it_is_escalated_after_a_reminder(start, slack,
     assert (len(await remarks(slack)), len(await remarks(slack, "C0FINANCE"))) == (2, 0)
 
 
-async def test_people_give_themselves_more_time_and_the_agent_waits(start, slack, client, dana):
+async def test_people_give_themselves_more_time_and_the_agent_waits(start, slack, client, dana, noor):
     """The button comes late, works once for each time that it is shown, and moves the agent's own deadline too."""
     await start("extend: {by: 20s, times: 2}")
-    noor = Someone(slack, "U0NOOR")
     reviewing = review(client, an_action("pay"), expires_in=8 * SECOND)
     assert "extend:0" not in buttons(await card_in(slack, "C0APPROVALS"))
     card = await card_in(slack, "C0APPROVALS", "Extend by 20 seconds")
@@ -106,10 +105,11 @@ async def test_people_give_themselves_more_time_and_the_agent_waits(start, slack
     assert len(await remarks(slack)) == 1
 
 
-async def test_somebody_looks_and_hands_it_over_and_others_may_still_decide(start, slack, client, dana, erik):
+async def test_somebody_looks_and_hands_it_over_and_others_may_still_decide(
+    start, slack, client, dana, erik, noor
+):
     """The card says who looks, and they are called in the thread. Whoever decides is not looking any more."""
     await start("assign: 10m")
-    noor = Someone(slack, "U0NOOR")
     reviewing = review(client, an_action("pay"), an_action("mail"))
     card = await card_in(slack, "C0APPROVALS")
     await noor.press(card, "claim:0")

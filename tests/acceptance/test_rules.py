@@ -12,7 +12,6 @@ from bot.cli.doctor import examine
 from tests.conftest import an_agent, until
 from tests.support.builders import an_action, an_interrupt, asking, review
 from tests.support.http_api import a_key, a_pause, speaking
-from tests.support.people import Someone
 
 RULES = """
 default:
@@ -40,7 +39,7 @@ async def bot(start_bot, slack, policy):
 
 
 async def test_a_rule_asks_in_a_direct_message_or_where_the_run_came_from(
-    start_bot, slack, client, policy, erik
+    start_bot, slack, client, policy, erik, noor
 ):
     """A person's id is a conversation with them, and `thread` is the agent's own route."""
     policy.write_text(
@@ -54,7 +53,6 @@ async def test_a_rule_asks_in_a_direct_message_or_where_the_run_came_from(
         """)
     )
     await start_bot(policy=str(policy))
-    noor = Someone(slack, "U0NOOR")
     parent = await slack.message("U0DANA", "C0APPROVALS", "please find out")
     batch = an_action("mail"), an_action("ask_price")
     reviewing = review(client, *batch, channel="C0APPROVALS", thread_ts=parent["ts"])
@@ -68,9 +66,8 @@ async def test_a_rule_asks_in_a_direct_message_or_where_the_run_came_from(
     assert [record.decided_by for record in (await reviewing).records] == ["U0ERIK", "U0NOOR"]
 
 
-async def test_a_changed_file_holds_for_what_is_asked_later(bot, slack, client, policy, dana):
+async def test_a_changed_file_holds_for_what_is_asked_later(bot, slack, client, policy, dana, noor):
     """An open card keeps the rules under which it was asked, and every record says which."""
-    noor = Someone(slack, "U0NOOR")
     before = bot.policies.policy.version
     first = review(client, an_action("mail"))
     card = await dana.card()

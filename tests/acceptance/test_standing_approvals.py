@@ -109,12 +109,11 @@ async def test_another_call_is_asked_and_one_for_the_giver_and_the_rest_of_a_bat
     assert [bool(record.sticky) for record in (await batch).records] == [False, True]
 
 
-async def test_somebody_revokes_it_in_the_thread(slack, review, dana, erik):
+async def test_somebody_revokes_it_in_the_thread(slack, review, dana, erik, noor):
     """Whoever may approve such a call may; others are told that they may not."""
     first = review()
     await give(dana, Where="agent")
     await first
-    noor = Someone(slack, "U0NOOR")
     await noor.press(await said(slack), "revoke:0.0")
     assert "Only <@U0DANA> and people who may approve this" in await noor.notice("can revoke it")
 
@@ -124,13 +123,13 @@ async def test_somebody_revokes_it_in_the_thread(slack, review, dana, erik):
     assert await is_asked(slack, review(), card=2)
 
 
-async def test_approvals_rules_lists_what_holds_and_revokes_it(slack, review, dana, erik):
+async def test_approvals_rules_lists_what_holds_and_revokes_it(slack, review, dana, erik, noor):
     """Each person sees what they may revoke, and nothing else."""
     first = review()
     await give(dana, Where="agent")
     await first
     await slack.command("U0NOOR", "C0APPROVALS", "/approvals", "rules")
-    await Someone(slack, "U0NOOR").view("There are no standing approvals that you can revoke")
+    await noor.view("There are no standing approvals that you can revoke")
     await slack.command("U0ERIK", "C0APPROVALS", "/approvals", " Rules ")
     view = await erik.view("<@U0DANA> gave a standing approval for later calls of `pay`")
     assert "Given in <#C0APPROVALS>" in words(view["blocks"])
@@ -140,7 +139,7 @@ async def test_approvals_rules_lists_what_holds_and_revokes_it(slack, review, da
     await erik.view("There are no standing approvals that you can revoke")
     assert "revoked by <@U0ERIK>" in (await said(slack, "Ended"))["text"]
     await slack.command("U0NOOR", "C0APPROVALS", "/approvals", "help")
-    assert "/approvals rules" in await Someone(slack, "U0NOOR").notice("lists the standing approvals")
+    assert "/approvals rules" in await noor.notice("lists the standing approvals")
 
 
 async def test_who_gave_it_is_called_about_the_calls_that_fail_once_an_hour(slack, review, dana, client):

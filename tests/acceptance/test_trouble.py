@@ -9,7 +9,6 @@ from bot.app import running
 from playground.redis_server import RedisServer, keeping_users
 from tests.conftest import an_agent, serving, settings_for, until
 from tests.support.builders import review
-from tests.support.people import Someone
 
 
 @pytest.fixture
@@ -58,7 +57,7 @@ async def fault_of_redis(bot):
 
 
 async def test_a_click_that_is_not_stored_fails_visibly_where_the_reason_cannot_be_said(
-    start_bot, slack, client, dana, caplog
+    start_bot, slack, client, dana, noor, caplog
 ):
     """Neither whom Slack does not know now, nor who may not decide, sees a click accepted that was not; the next one counts."""
     await start_bot()
@@ -66,7 +65,7 @@ async def test_a_click_that_is_not_stored_fails_visibly_where_the_reason_cannot_
     card = await dana.card()
     await slack.fault("chat.postEphemeral", "error", error="internal_error", times=None)
 
-    for person in (Someone(slack, "U0NOOR"), dana):
+    for person in (noor, dana):
         pressed = (await person.press(card, "approve:0"))["ack"]
         assert not pressed["ok"]
         assert pressed["error"] != "timeout"
