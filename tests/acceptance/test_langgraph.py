@@ -105,9 +105,9 @@ async def test_questions_of_every_kind_side_by_side_are_one_card(client, dana):
 # --- Deep agents ------------------------------------------------------------------------------------------------------
 
 
-def lead(office, *calls, members=None, **options):
+def lead(office, *calls, permissions):
     """Make an agent with two subagents that both ask, and that makes these calls itself."""
-    members = members or {"mailer": ("send_email", MAIL), "cleaner": ("delete_file", {"path": "a"})}
+    members = {"mailer": ("send_email", MAIL), "cleaner": ("delete_file", {"path": "a"})}
     subagents = [
         {
             "name": name,
@@ -119,13 +119,13 @@ def lead(office, *calls, members=None, **options):
         for name, call in members.items()
     ]
     tasks = [("task", {"description": "Do it.", "subagent_type": name}) for name in members]
-    asked = {"send_email": True, "delete_file": True}
     return create_deep_agent(
         ScriptedModel(turns=[says(*tasks, *calls), DONE]),
         [],
         subagents=subagents,
         checkpointer=InMemorySaver(),
-        **{"interrupt_on": asked, **options},
+        interrupt_on={"send_email": True, "delete_file": True},
+        permissions=permissions,
     )
 
 

@@ -51,15 +51,6 @@ def start_durable(start_bot) -> Callable[..., Awaitable[Bot]]:
     return start
 
 
-async def is_told(watcher, sentence: str) -> None:
-    """Wait until the person has read this."""
-
-    async def said() -> bool:
-        return sentence in watcher.notices("U0DANA")
-
-    await eventually(said)
-
-
 async def decisions_in_audit(store, interrupt_id: str) -> int:
     entries = await store._redis.xrange(store.keys.audit)
     return sum((each["id"], each["event"]) == (interrupt_id, "decided") for _, each in entries)
@@ -80,7 +71,7 @@ async def test_a_click_that_a_frozen_replica_does_not_confirm_is_not_accepted_an
     for _ in range(2):
         assert not await is_accepted(slack, card)
     address = permalink(bot.slack.me.url, CHANNEL, card["ts"])
-    await is_told(watcher, in_answer.not_confirmed(address))
+    await until(lambda: in_answer.not_confirmed(address) in watcher.notices("U0DANA"))
     group.replicas[0].thaw()
     await pressed_until_accepted(slack, card)
 

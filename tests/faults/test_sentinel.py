@@ -29,15 +29,6 @@ def redis_url(sentinels: Sentinels) -> str:
     return sentinels.url
 
 
-async def has_all(sentinels: Sentinels) -> None:
-    """Wait until the replicas have what the primary has."""
-
-    async def is_replicated() -> bool:
-        return await asyncio.to_thread(sentinels.replicated)
-
-    await eventually(is_replicated)
-
-
 async def test_a_planned_failover_ends_at_once_with_the_commands_that_are_told(sentinels):
     """After the last one, the former primary is a replica. Otherwise a Sentinel would make it one ten seconds later."""
     lines = sentinels.told().splitlines()
@@ -57,7 +48,7 @@ async def test_a_planned_failover_ends_at_once_with_the_commands_that_are_told(s
         role, *_ = await at_former.execute_command("ROLE")
     assert await changed(sentinels, before)
     assert role == "slave"
-    await has_all(sentinels)
+    await eventually(lambda: asyncio.to_thread(sentinels.replicated))
 
 
 async def port_of(line: Pipelined) -> int:

@@ -17,11 +17,6 @@ def _own_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def settings_with(**given):
-    tokens = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1"}
-    return Settings(_env_file=None, approvers="" if "policy" in given else "U0DANA", **tokens, **given)
-
-
 def started(redis_url):
     """The playground, as `make playground` starts it."""
     return on_stage(redis=nullcontext(redis_url), namespace="assent", own_keys_count=True)
@@ -31,8 +26,9 @@ def test_only_its_owner_reads_the_file_with_the_private_key(tmp_path):
     """Also when a file was left there that everybody may read."""
     (tmp_path / ".data").mkdir()
     (tmp_path / ".data" / "playground.env").write_text("")
+    tokens = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1"}
 
-    with environment(settings_with(), "http://127.0.0.1:1") as path:
+    with environment(Settings(_env_file=None, approvers="U0DANA", **tokens), "http://127.0.0.1:1") as path:
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert "SLACK_BOT_TOKEN" in path.read_text()
 

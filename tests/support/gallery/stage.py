@@ -14,7 +14,7 @@ from uuid import uuid4
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import FloatRect, Locator, expect
 
-from agent_adapter import ApprovalClient, Context, HITLRequest, Outcome
+from agent_adapter import ApprovalClient, Context, Outcome
 from bot.app import running
 from bot.jobs import deadlines
 from bot.wiring import Bot
@@ -25,6 +25,7 @@ from playground.redis_server import private_redis
 from playground.workspace import TEAM
 from tests.conftest import keys_of, settings_for, until
 from tests.support.browser import Screen, browsing
+from tests.support.builders import asking
 from tests.support.gallery.situations import POLICY, Calls, Situation
 from tests.support.people import Someone, words
 
@@ -54,9 +55,8 @@ class Question:
         situation, stage = self._situation, self._stage
         agent = stage.agent
         for each in calls:
-            requests, configs = zip(*each, strict=True)
             interrupt = agent.interrupt(
-                HITLRequest(action_requests=requests, review_configs=configs),
+                asking(*each),
                 run=self._run,
                 pauses=[uuid4().hex for _ in each],
                 expires_in=situation.expires_in,
