@@ -142,7 +142,6 @@ def test_the_gallery_shows_every_situation():
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_link_leads_somewhere(page):
-    """Files that are linked are there."""
     targets = re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8"))
 
     assert [t for t in targets if "://" not in t and not (page.parent / t).exists()] == []

@@ -4,7 +4,6 @@ from tests.support.pages import run_page
 
 
 async def test_the_page_about_functions_runs(everything_is_approved, redis_url):
-    """As it stands, from top to bottom."""
     ran = await run_page("docs/how-to/use-from-plain-functions.md", redis_url)
 
     assert ran.printed.splitlines() == [

@@ -18,7 +18,6 @@ async def post(slack, *blocks, **fields):
 
 @pytest.mark.parametrize("timing", [Timing(acknowledge=0.3)])
 async def test_unacknowledged_click_fails_visibly_and_is_not_repeated(slack, app, over_sockets, control):
-    """Slack never sends a click again."""
     heard = []
 
     @app.action("approve")

@@ -109,7 +109,6 @@ async def test_text_can_come_back_trimmed(opened, submitted, control):
     ],
 )  # fmt: skip
 async def test_slacks_own_checks_come_before_the_app(opened, submitted, control, element, value, mistake):
-    """What Slack's window refuses is never sent."""
     view = await opened(modal(input_block("field", element)))
 
     answer = await control.submit("U0DANA", view["id"], {"field": value})

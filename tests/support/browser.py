@@ -63,7 +63,6 @@ class Screen:
         await box.press("Enter")
 
     async def submit(self) -> None:
-        """Submit the form that is open."""
         await self.page.get_by_test_id("modal-submit").click()
 
 

@@ -65,5 +65,4 @@ def event(*lines: str) -> str:
 
 
 def calendar(*events: str) -> str:
-    """Write a calendar."""
     return "\r\n".join(["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//test//EN", *events, "END:VCALENDAR", ""])

@@ -142,7 +142,6 @@ def has_input(view: Json, label: str) -> bool:
 
 
 def block_of(view: Json, label: str) -> str:
-    """Find the input with this label."""
     wanted = label.replace("_", " ").lower()
     for block in view["blocks"]:
         if block["type"] == "input" and block["label"]["text"].replace("_", " ").lower().startswith(wanted):
