@@ -6,7 +6,7 @@ from itertools import chain
 import pytest
 
 from tests.support.builders import an_action, asking
-from tests.support.faults import eventually, take
+from tests.support.faults import eventually, shown_card, take
 from tests.support.people import buttons, words
 
 RULES = """
@@ -26,12 +26,7 @@ async def ask(bot, client):
     async def asked(*actions):
         interrupt = client.interrupt(asking(*actions))
         waiting.append(asyncio.create_task(take(client, interrupt)))
-
-        async def is_shown():
-            state = await bot.store.admitted(interrupt.id)
-            return state and state.is_shown
-
-        await eventually(is_shown)
+        await shown_card(bot.store, interrupt.id)
         return waiting[-1]
 
     yield asked

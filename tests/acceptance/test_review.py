@@ -2,7 +2,7 @@
 
 from bot.domain.ids import MessageId
 from tests.support.builders import an_action, asking
-from tests.support.faults import eventually
+from tests.support.faults import shown_card
 from tests.support.people import buttons, words
 
 RULES = "default: {channel: C0APPROVALS, approvers: [U0DANA, U0ERIK]}"
@@ -25,12 +25,7 @@ async def asked(client, bot, slack, *actions):
     """Publish these calls, wait until all of the card is there, and give its messages."""
     interrupt = client.interrupt(asking(*actions))
     await client.publish(interrupt)
-
-    async def shown():
-        state = await bot.store.admitted(interrupt.id)
-        return state if state and state.is_shown else None
-
-    state = await eventually(shown)
+    state = await shown_card(bot.store, interrupt.id)
     messages = {message["ts"]: message for message in await slack.messages("C0APPROVALS")}
     numbers = range(1 + len(state.places[0].parts))
     return interrupt, [messages[state.shown[MessageId.stored(0, number)].ts] for number in numbers]

@@ -5,7 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import aiohttp
 import pytest
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -169,10 +168,7 @@ async def test_the_times_to_the_card_and_to_the_agent_are_measured_once(start_bo
     bot = await start_bot()
 
     async def measured():
-        async with (
-            aiohttp.ClientSession() as session,
-            session.get(f"http://127.0.0.1:{bot.http.port}/metrics") as answer,
-        ):
+        async with speaking(bot.http.port) as anybody, anybody.session.get("/metrics") as answer:
             families = text_string_to_metric_families(await answer.text())
             samples = {sample.name: sample.value for each in families for sample in each.samples}
         return [samples[name] for name in NAMES]

@@ -2,13 +2,13 @@
 
 import asyncio
 
-import aiohttp
 import pytest
 
 from bot.app import running
 from playground.redis_server import RedisServer, keeping_users
 from tests.conftest import an_agent, serving, settings_for, until
 from tests.support.builders import review
+from tests.support.http_api import speaking
 
 
 @pytest.fixture
@@ -49,10 +49,7 @@ async def test_a_click_without_redis_fails_visibly_and_can_be_repeated(mortal, p
 
 
 async def fault_of_redis(bot):
-    async with (
-        aiohttp.ClientSession() as session,
-        session.get(f"http://127.0.0.1:{bot.http.port}/readyz") as answer,
-    ):
+    async with speaking(bot.http.port) as anybody, anybody.session.get("/readyz") as answer:
         return (await answer.json())["faults"]["redis"] if answer.status == 503 else ""
 
 

@@ -1,6 +1,5 @@
 """Several replicas of the bot between one stand-in and one Redis, in this process or in processes that can be killed."""
 
-import itertools
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
@@ -39,11 +38,11 @@ async def watcher(slack: Control) -> AsyncIterator[Watcher]:
 @pytest.fixture
 def bot_process(playground: Playground, redis_url: str, tmp_path) -> Iterator[Callable[..., Process]]:
     """Start a bot as a process of its own: `bot_process(setting=…)`; it may not be ready yet."""
-    started, numbers = [], itertools.count()
+    started = []
 
     def start(**changed: object) -> Process:
         environment = environment_of(settings_for(playground, redis_url, **changed))
-        process = Process("tests.support.faults_bot", environment, tmp_path / f"bot-{next(numbers)}.log")
+        process = Process("tests.support.faults_bot", environment, tmp_path / f"bot-{len(started)}.log")
         started.append(process)
         return process
 

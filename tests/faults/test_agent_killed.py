@@ -1,7 +1,6 @@
 """The agent's process dies while people decide; another goes on with the same question."""
 
 import asyncio
-import itertools
 
 import pytest
 
@@ -16,7 +15,7 @@ class Desk:
     """One thread of an agent, and the processes that work on it."""
 
     def __init__(self, folder, redis_url, mode):
-        self.folder, self.processes, self._numbers = folder, [], itertools.count()
+        self.folder, self.processes = folder, []
         self._environment = {
             "REDIS_URL": redis_url,
             "AGENT_THREADS": str(folder / "threads.db"),
@@ -26,7 +25,7 @@ class Desk:
 
     def agent(self, does, *, slowness=0.0):
         environment = {**self._environment, "AGENT_DOES": does, "AGENT_SLOWNESS": str(slowness)}
-        log = self.folder / f"agent-{next(self._numbers)}.log"
+        log = self.folder / f"agent-{len(self.processes)}.log"
         self.processes.append(Process("tests.support.faults_agent", environment, log))
         return self.processes[-1]
 

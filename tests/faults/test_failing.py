@@ -2,7 +2,6 @@
 
 import asyncio
 
-import aiohttp
 import pytest
 
 from bot.cli.doctor import examine
@@ -10,6 +9,7 @@ from bot.store.work import OFTEN
 from tests.conftest import settings_for, until
 from tests.support.builders import an_interrupt
 from tests.support.faults import CHANNEL, eventually, settled_card, take
+from tests.support.http_api import speaking
 
 
 @pytest.fixture
@@ -51,10 +51,7 @@ async def test_a_record_that_cannot_be_drawn_is_reported_and_drawn_once_it_is_co
     assert finding.verdict == "warn"
     assert "the bot tries again within a minute" in finding.sentence
     await until(lambda: bot.heartbeat.failing == {"undrawn": 1, "due": 0})
-    async with (
-        aiohttp.ClientSession() as session,
-        session.get(f"http://127.0.0.1:{bot.http.port}/metrics") as answer,
-    ):
+    async with speaking(bot.http.port) as anybody, anybody.session.get("/metrics") as answer:
         assert 'assent_failing{kind="undrawn"} 1.0' in await answer.text()
     assert bot.health.ready
 

@@ -13,7 +13,7 @@ from playground.redis_server import RedisServer
 from tests.conftest import an_agent, settings_for, until
 from tests.support.builders import an_action, asking
 from tests.support.failover import copy
-from tests.support.faults import CHANNEL, eventually, nothing_owed, settled_card, take
+from tests.support.faults import CHANNEL, eventually, nothing_owed, settled_card, shown_card, take
 from tests.support.people import Someone, buttons, words
 from tests.support.proxy import proxied
 
@@ -273,7 +273,7 @@ async def test_a_failover_after_which_old_connections_only_go_silent_is_noticed(
             interrupt = client.interrupt(asking(an_action("pay"), an_action("note")))
             await client.publish(interrupt)
             card = await dana.card("pay")
-            await eventually(lambda: is_shown(bot.store, interrupt.id))
+            await shown_card(bot.store, interrupt.id)
             copy(redis.server.url, other.url, "*")
             await dana.press_one(card, "approve:0")
             await dana.card("Approved")
@@ -287,7 +287,3 @@ async def test_a_failover_after_which_old_connections_only_go_silent_is_noticed(
             assert "Approved" in words(shown["blocks"])
             assert "approve:0" not in buttons(shown)
     other.stop()
-
-
-async def is_shown(store, interrupt_id):
-    return (await store.admitted(interrupt_id)).is_shown

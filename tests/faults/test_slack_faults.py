@@ -2,7 +2,6 @@
 
 import asyncio
 
-import aiohttp
 import pytest
 
 from agent_adapter.errors import InterruptRefusedError
@@ -10,6 +9,7 @@ from bot.runtime import health
 from tests.conftest import until
 from tests.support.builders import an_action, asking
 from tests.support.faults import CHANNEL, nothing_owed, rounds, settled_card, take
+from tests.support.http_api import speaking
 from tests.support.people import Someone, buttons
 
 PASSING = [
@@ -153,7 +153,7 @@ async def test_lost_token_turns_the_bot_red_and_heals_by_itself(bot, client, sla
 
     async with asyncio.timeout(100):
         await until(lambda: code in (bot.health.slack_fault or ""))
-        async with aiohttp.ClientSession() as session, session.get(readiness(bot)) as response:
+        async with speaking(bot.http.port) as anybody, anybody.session.get("/readyz") as response:
             assert response.status == 503
             assert code in (await response.json())["faults"]["slack"]
         await until(
@@ -170,10 +170,6 @@ async def test_lost_token_turns_the_bot_red_and_heals_by_itself(bot, client, sla
         assert {(await agent).decisions[0].type for agent in agents} == {"approve"}
         assert bot.health.ready
         await nothing_owed(store)
-
-
-def readiness(bot):
-    return f"http://127.0.0.1:{bot.http.port}/readyz"
 
 
 async def calls_within(seconds, slack):
@@ -198,7 +194,7 @@ async def test_a_slack_that_takes_no_messages_is_reported_until_it_takes_one(
 
     async with asyncio.timeout(120):
         await until(lambda: "chat.postMessage" in bot.health.warnings)
-        async with aiohttp.ClientSession() as session, session.get(readiness(bot)) as response:
+        async with speaking(bot.http.port) as anybody, anybody.session.get("/readyz") as response:
             assert response.status == 200
             assert "every try has failed" in (await response.json())["warnings"]["chat.postMessage"]
         await until(lambda: any("Slack takes no messages: every try" in text for text in caplog.messages))

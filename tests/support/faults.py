@@ -209,6 +209,16 @@ async def settled_card(
     return await eventually(agreed, within=within)
 
 
+async def shown_card(store: ApprovalStore, interrupt_id: str) -> Approval:
+    """Wait until all of a card is in Slack, as its record says; give the record."""
+
+    async def shown() -> Approval | None:
+        state = await store.admitted(interrupt_id)
+        return state if state and state.is_shown else None
+
+    return await eventually(shown)
+
+
 async def nothing_owed(store: ApprovalStore, *, within: float = 60.0) -> None:
     """Wait until no work is owed.
 
