@@ -124,10 +124,9 @@ async def test_an_edit_that_only_the_agent_can_check_is_asked_again_with_the_rea
     assert (ended["ts"], "Did not run" in words(ended["blocks"])) == (first["ts"], True)
 
 
-@pytest.mark.parametrize("trims", [False, True], ids=["as typed", "trimmed"])
-async def test_a_text_runs_empty_only_where_somebody_says_that_it_is_meant(client, dana, slack, trims):
+async def test_a_text_runs_empty_only_where_somebody_says_that_it_is_meant(client, dana, slack):
     """An emptied field comes back with a box to tick; what nobody touched runs byte for byte, also where Slack trims."""
-    await slack.delivery(trim=trims)
+    await slack.delivery(trim=True)
     args = {"body": "Dear Al", "code": "\n    x = 1\r\n\n"}
     reviewing = asked(client, args, body={"type": "string"})
     form = await dana.opened(await dana.card(), "edit:0")
