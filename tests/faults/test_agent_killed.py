@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tests.conftest import until
-from tests.support.faults import CHANNEL, Process, rounds, settled_card
+from tests.support.faults import Process, is_accepted, rounds, settled_card
 
 CASES = [("per_call", "before"), ("batched", "after"), ("batched", "before"), ("per_call", "after")]
 """How the agent pauses, and when people decide: before its successor starts, or after."""
@@ -56,10 +56,6 @@ async def asked(watcher):
     return card
 
 
-async def approve(slack, card):
-    assert (await slack.click("U0DANA", CHANNEL, card["ts"], "approve_all:0"))["ack"]["ok"]
-
-
 @pytest.mark.parametrize(("mode", "decided"), CASES[: rounds(1, 4)])
 @pytest.mark.timeout(300)
 async def test_restarted_agent_takes_the_answer_of_its_first_question(decided, desk, slack, store, watcher):
@@ -69,10 +65,10 @@ async def test_restarted_agent_takes_the_answer_of_its_first_question(decided, d
         card = await asked(watcher)
         first.kill()
         if decided == "before":
-            await approve(slack, card)
+            assert await is_accepted(slack, card, "approve_all:0")
         second = desk.agent("go on")
         if decided == "after":
-            await approve(slack, card)
+            assert await is_accepted(slack, card, "approve_all:0")
         await second.ended()
 
         assert desk.notes == ["delete_file report.txt", "ended: done", "send_email al"]
@@ -89,7 +85,7 @@ async def test_agent_killed_inside_a_tool_goes_on_with_the_rest(desk, slack, sto
     async with asyncio.timeout(100):
         first = desk.agent("start", slowness=60)
         card = await asked(watcher)
-        await approve(slack, card)
+        assert await is_accepted(slack, card, "approve_all:0")
         await until(lambda: desk.notes == ["send_email al"], within=60)
         await asyncio.sleep(0.5)
         first.kill()

@@ -9,6 +9,7 @@ import pytest
 from aiohttp import ClientSession
 
 from playground import Playground
+from tests.support.commands import program
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.0.4", "::"])
@@ -60,14 +61,11 @@ async def test_an_image_on_another_page_calls_no_method(playground, http, contro
 
 async def test_it_runs_as_a_process_of_its_own():
     """The first line says how to connect; a signal ends it."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "playground", "--no-limits", stdout=asyncio.subprocess.PIPE
-    )
-    try:
+    command = (sys.executable, "-m", "playground", "--no-limits")
+    async with program(*command, errors=asyncio.subprocess.PIPE) as process:
         connect = json.loads(await asyncio.wait_for(process.stdout.readline(), 60))
         async with ClientSession() as http, http.get(f"{connect['url']}/control/state") as response:
             assert (await response.json())["limits"] is False
         assert connect["SLACK_API_URL"] == f"{connect['url']}/api/"
-    finally:
         process.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(process.wait(), 60) == 0

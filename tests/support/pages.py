@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.support.commands import program
 from tests.support.redis_users import address_for
 
 ROOT = Path(__file__).parents[2]
@@ -94,10 +95,8 @@ async def start_page(name: str, redis_url: str, model_url: str, instead: dict[st
         source = source.replace(piece, other)
     model = {"OPENAI_BASE_URL": f"{model_url}/v1", "ANTHROPIC_BASE_URL": model_url, "OPENAI_API_KEY": "none",
              "ANTHROPIC_API_KEY": "none", "OPENAI_AGENTS_DISABLE_TRACING": "1"}  # fmt: skip
-    program = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", source, env={**os.environ, "PYTHONPATH": str(ROOT), **model},
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    printed, errors = await program.communicate()
-    assert program.returncode == 0, errors.decode()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **model}
+    async with program(sys.executable, "-c", source, errors=subprocess.PIPE, env=environment) as process:
+        printed, errors = await process.communicate()
+    assert process.returncode == 0, errors.decode()
     return printed.decode()
