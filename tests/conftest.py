@@ -284,7 +284,6 @@ def an_agent(redis_url: str, agent: str = "billing", *, ring: Ring | None = None
 
 
 async def until(condition: Callable[[], object], *, within: float = 30.0) -> None:
-    """Wait until something holds."""
     async with asyncio.timeout(within):
         while not condition():
             await asyncio.sleep(0.01)

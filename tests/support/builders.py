@@ -100,7 +100,6 @@ def edited(tool: str = "send_email", /, **args: Any) -> EditDecision:
 
 
 def a_vote(user: str, decision: Decision) -> Vote:
-    """Build the vote of one person."""
     return Vote(user, position_of(decision), decision, "1")
 
 

@@ -127,7 +127,6 @@ async def has_read(store: ApprovalStore, state: Approval, index: int, user: str,
 async def end_standing(
     store: ApprovalStore, interrupt_id: str, index: int, by: str = "time", **given: bool
 ) -> str:
-    """End a standing approval."""
     state = await store.admitted(interrupt_id)
     assert state is not None
     return await store.update(state, partial(transitions.end_standing, index=index, by=by), **given)
