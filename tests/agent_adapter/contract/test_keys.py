@@ -7,7 +7,7 @@ from agent_adapter.contract.keys import Keys
 
 
 def test_every_key_of_a_namespace_shares_its_slot():
-    """So one script touches one server of a Cluster, and one pattern fits all keys."""
+    """So one script touches one server of a Cluster, one pattern fits all keys, and two deployments in one Redis never meet."""
     keys = Keys("mine")
     found = [
         keys.req("billing.abc"), keys.card("billing.abc"), keys.pause("billing", "d"), keys.replies("billing.p"),
@@ -32,10 +32,3 @@ def test_what_an_agent_writes_begins_with_its_name(kind):
     }
 
     assert written[kind].startswith(f"{{assent}}:{kind}:billing.")
-
-
-def test_namespaces_never_meet():
-    """Two deployments in one Redis see nothing of each other."""
-    ours, theirs = Keys("one"), Keys("one:two")
-
-    assert not theirs.meta.startswith(ours.prefix)
