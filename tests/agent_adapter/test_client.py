@@ -287,18 +287,6 @@ async def test_a_wake_up_that_is_not_true_ends_no_review(client, store):
     assert (await reviewing).decisions[0].message == "no"
 
 
-async def test_resuming_takes_one_request(client, store):
-    """The claim reads the record at the same moment."""
-    interrupt_id = await approved(client, store)
-    async with ApprovalClient.from_url(url_of(client), agent="billing") as unhurried:
-        await client.close()
-        async with open_redis(url_of(unhurried)) as redis:
-            await redis.config_resetstat()
-            async with unhurried.resuming(interrupt_id) as resume:
-                assert resume.decisions[0].type == "approve"
-                assert await requests_of(redis) == 1
-
-
 async def test_an_answer_that_does_not_fit_leaves_no_claim(client, store):
     """Every process that tries to resume with it hears what is wrong with it, and not that another has it."""
     interrupt_id = await asked(client, store, allowed=("reject",))
