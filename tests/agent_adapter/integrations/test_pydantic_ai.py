@@ -16,7 +16,6 @@ from agent_adapter.errors import (
     ConflictError,
     ConsumedError,
     DecisionNotAllowedError,
-    InterruptRefusedError,
     InvalidRequestError,
     WrongArgumentError,
 )
@@ -143,18 +142,6 @@ async def test_a_tool_that_asks_again_although_it_was_approved_ends_the_run():
         await run(agent, "go", approvals=approvals)
 
     assert len(approvals.asked) == 1
-
-
-async def test_a_question_that_a_bot_refuses_ends_the_run(client, store):
-    """The reason is that of the bot, and nothing of the turn runs."""
-    counter = Counter()
-    running = asyncio.create_task(run(counter.agent(says(PAY)), "go", approvals=client))
-    (asked,) = await eventually(lambda: ids(store))
-    await store.settle(asked, "refused", reason="no such channel", code="channel_not_found")
-
-    with pytest.raises(InterruptRefusedError, match="no such channel"):
-        await running
-    assert counter.ran == []
 
 
 @pytest.mark.parametrize("given", [(approve(), None), (approve(),)])
