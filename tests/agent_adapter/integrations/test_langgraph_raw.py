@@ -13,12 +13,11 @@ from agent_adapter.dialects import custom
 from agent_adapter.edit_check import RefusedAnswerError
 from agent_adapter.errors import (
     DecisionNotAllowedError,
-    InterruptExpiredError,
     InvalidRequestError,
     UnknownDialectError,
 )
 from agent_adapter.integrations.langgraph import run, stream
-from agent_adapter.testing import ScriptedReviewer, approve, edit, respond
+from agent_adapter.testing import ScriptedReviewer, approve, edit
 from agent_adapter.worker.langgraph import ResumableGraph
 from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, answers_to_model, run_thread
 from tests.support.deciding import deciding
@@ -67,18 +66,6 @@ async def test_question_of_unknown_form_is_refused_before_anybody_is_asked(way, 
 
     assert approvals.reviewer.asked == []
     assert [pause.value for pause in (await graph.aget_state(CONFIG)).interrupts] == [value]
-
-
-async def test_silence_about_a_text_question_raises_and_the_thread_can_be_resumed():
-    """Nothing is handed to the program when nobody answers; asked again, it gets the words."""
-    graph, approvals = asking(ask=SEND), deciding(None)
-    with pytest.raises(InterruptExpiredError):
-        await run_thread(graph, approvals, {"heard": []}, dialect="text")
-
-    approvals.reviewer = ScriptedReviewer([respond("Yes, all.")])
-    result = await run_thread(graph, approvals, None, dialect="text")
-
-    assert result["heard"] == ["Yes, all."]
 
 
 async def test_answer_that_a_callable_cannot_write_resumes_nothing():
