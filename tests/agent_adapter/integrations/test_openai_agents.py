@@ -30,10 +30,10 @@ SDK = tuple(int(number) for number in agents.__version__.split(".")[:2])
 CANCEL = ("cancel_order", {"order": 7, "reason": "late"})
 
 
-def resume_with(*decisions, status="decided"):
+def resume_with(*decisions):
     """Give a resume as it would come from a store that was tampered with."""
     return Resume.model_construct(
-        interrupt_id="test.1", status=status, decisions=decisions, records=(None,) * len(decisions)
+        interrupt_id="test.1", status="decided", decisions=decisions, records=(None,) * len(decisions)
     )
 
 
@@ -87,27 +87,15 @@ async def test_an_editable_tool_keeps_its_policy(arguments, consulted, asked):
     assert bool(result.interruptions) is asked
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says_what"),
-    [
-        (
-            '{"order": 7, "reason": "a", "order": 8}',
-            r"cancel_order \(call_1\): key 'order' appears twice in one object",
-        ),
-        ('{"order": 7, "reason": {"a": 1, "a": 2}}', "key 'a' appears twice in one object"),
-        ('{"order": NaN, "reason": "a"}', "NaN is not JSON"),
-        ('{"order": 7, "reason": ' + "[" * 300 + "]" * 300 + "}", "nested deeper than"),
-    ],
-)
-async def test_what_a_tool_would_read_otherwise_than_it_is_shown_is_refused(arguments, says_what):
+async def test_what_a_tool_would_read_otherwise_than_it_is_shown_is_refused():
     """The tool would run the last of two values, and a person may have approved the first."""
-    desk, reviewer = Desk(), ScriptedReviewer([])
-    turn = [function_call("cancel_order", arguments, call_id="call_1")]
+    desk, approvals = Desk(), deciding()
+    turn = [function_call("cancel_order", '{"order": 7, "reason": "a", "order": 8}', call_id="call_1")]
 
-    with pytest.raises(InvalidRequestError, match=says_what):
-        await run(desk.agent(turn, DONE), "go", approvals=InMemoryApprovalClient(reviewer))
+    with pytest.raises(InvalidRequestError, match=r"cancel_order \(call_1\): key 'order' appears twice"):
+        await run(desk.agent(turn, DONE), "go", approvals=approvals)
 
-    assert (desk.ran, reviewer.asked) == ([], [])
+    assert (desk.ran, approvals.asked) == ([], ())
 
 
 @pytest.mark.parametrize("arguments", ["[7]", "null", '"7"', '{"order": 7,'])
@@ -305,22 +293,15 @@ async def test_a_decision_for_the_run_that_was_not_offered_is_refused():
         to_resume(resume_with(ALWAYS), result.to_state())
 
 
-@pytest.mark.parametrize(
-    ("resume", "says_what"),
-    [
-        (resume_with(approve(), None), r"\(cancel_order\) was left open"),
-        (resume_with(approve(), approve(), status="withdrawn"), "was withdrawn"),
-    ],
-)
-async def test_a_bad_decision_leaves_the_state_as_it_was(resume, says_what):
+async def test_a_bad_decision_leaves_the_state_as_it_was():
     """All decisions are checked before the first is applied."""
     desk = Desk()
     agent = desk.agent(says(("ask_user", {"question": "?"}), CANCEL), DONE)
     result = await Runner.run(agent, "go")
     state = result.to_state()
 
-    with pytest.raises(DecisionNotAllowedError, match=says_what):
-        to_resume(resume, state)
+    with pytest.raises(DecisionNotAllowedError, match=r"\(cancel_order\) was left open"):
+        to_resume(resume_with(approve(), None), state)
 
     assert len((await Runner.run(agent, state)).interruptions) == 2
     assert desk.ran == []
