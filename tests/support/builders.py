@@ -94,6 +94,14 @@ def a_decision(
     )
 
 
+def a_resume(*decisions: Any, status: Any = "decided", **fields: Any) -> Resume:
+    """Build an answer, also one as only a store gives it in which somebody has changed something."""
+    records = (None,) * len(decisions)
+    return Resume.model_construct(
+        interrupt_id="test.1", status=status, decisions=decisions, records=records, **fields
+    )
+
+
 def edited(tool: str = "send_email", /, **args: Any) -> EditDecision:
     """Build an edit: the call runs with these arguments."""
     return EditDecision(edited_action=EditedAction(name=tool, args=args))

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_adapter import ReceiptError, Resume
+from agent_adapter import ReceiptError
 from agent_adapter.contract.hitl import ApproveDecision
 from agent_adapter.contract.receipt import META, MOST_BYTES, MOST_ENVELOPES, Receipt
 from agent_adapter.contract.record import in_order
+from tests.support.builders import a_resume
 
 ENVELOPE = '{"payloadType":"t","payload":"e30=","signatures":[{"keyid":"k","sig":"AA=="}]}'
 RECEIPT = Receipt((ENVELOPE, ENVELOPE.replace("e30=", "W10=")), 3, '{"to":"ål","amount":1.10}')
@@ -69,13 +70,7 @@ def test_a_request_without_a_receipt_has_none():
 def test_receipts_stay_with_their_calls_when_only_some_are_asked_again():
     """After a restart some calls may be left, in another order."""
     receipts = tuple(Receipt((ENVELOPE,), index, "{}") for index in range(3))
-    whole = Resume(
-        interrupt_id="billing.1",
-        status="decided",
-        decisions=[ApproveDecision()] * 3,
-        records=[None] * 3,
-        receipts=receipts,
-    )
+    whole = a_resume(*[ApproveDecision()] * 3, receipts=receipts)
 
     rest = in_order(whole, [2, 1])
 
@@ -85,13 +80,7 @@ def test_receipts_stay_with_their_calls_when_only_some_are_asked_again():
 
 def test_receipts_are_in_no_text_of_an_answer():
     """They are for tools, and the answer of the HTTP API stays as it is."""
-    resume = Resume(
-        interrupt_id="billing.1",
-        status="decided",
-        decisions=[ApproveDecision()],
-        records=[None],
-        receipts=[RECEIPT],
-    )
+    resume = a_resume(ApproveDecision(), receipts=(RECEIPT,))
 
     assert "receipts" not in resume.model_dump()
     assert ENVELOPE not in repr(resume)

@@ -3,11 +3,10 @@
 import pytest
 
 from agent_adapter.contract.hitl import UnknownDecision
-from agent_adapter.contract.interrupt import Resume
 from agent_adapter.dialects.answers import check_answers, share_out
 from agent_adapter.errors import DecisionNotAllowedError
 from agent_adapter.testing import approve, respond
-from tests.support.builders import an_action, asking
+from tests.support.builders import a_resume, an_action, asking
 
 REQUEST = asking(an_action("mail"), an_action("wipe", allowed=("approve", "reject")))
 
@@ -40,19 +39,15 @@ def test_each_action_has_one_decision(decisions):
         check_answers(decisions, REQUEST)
 
 
-def resume_of(*decisions, status="decided"):
-    return Resume(interrupt_id="test.1", status=status, decisions=decisions, records=[None] * len(decisions))
-
-
 def test_each_pause_gets_the_decisions_about_its_own_actions():
     """Also where silence has filled in what people left open."""
     one, two, three = approve(), respond("a"), respond("b")
 
     for status in ("decided", "expired"):
-        shared = share_out(resume_of(one, two, three, status=status), [asking(an_action("a")), REQUEST])
+        shared = share_out(a_resume(one, two, three, status=status), [asking(an_action("a")), REQUEST])
         assert shared == [(one,), (two, three)]
     with pytest.raises(DecisionNotAllowedError, match="1 decisions for 2 actions; nothing was resumed"):
-        share_out(resume_of(one), [REQUEST])
+        share_out(a_resume(one), [REQUEST])
 
 
 @pytest.mark.parametrize("status", ["withdrawn", "refused"])
@@ -61,4 +56,4 @@ def test_a_question_that_ended_otherwise_has_nothing_to_resume_with(status):
     with pytest.raises(
         DecisionNotAllowedError, match=f"test.1 was {status}: there is nothing to resume with"
     ):
-        share_out(resume_of(approve(), approve(), status=status), [REQUEST])
+        share_out(a_resume(approve(), approve(), status=status), [REQUEST])

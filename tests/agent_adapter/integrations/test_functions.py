@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from agent_adapter import Context
-from agent_adapter.contract.interrupt import Resume
+from agent_adapter.contract.hitl import UnknownDecision
 from agent_adapter.errors import (
     AgentAdapterError,
     ConsumedError,
@@ -31,6 +31,7 @@ from agent_adapter.testing import (
     reject,
     respond,
 )
+from tests.support.builders import a_resume
 
 
 class Money(BaseModel):
@@ -298,17 +299,15 @@ async def test_the_converters_work_by_themselves():
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "resume",
     [
-        {"status": "decided", "decisions": [{"type": "approve"}, {"type": "approve"}]},
-        {"status": "withdrawn", "decisions": [{"type": "approve"}]},
-        {"status": "expired", "decisions": [None]},
-        {"status": "decided", "decisions": [{"type": "approve_later"}]},
+        a_resume(approve(), approve()),
+        a_resume(approve(), status="withdrawn"),
+        a_resume(None, status="expired"),
+        a_resume(UnknownDecision(type="approve_later")),
     ],
 )
-def test_a_resume_that_is_not_an_answer_runs_nothing(answer):
+def test_a_resume_that_is_not_an_answer_runs_nothing(resume):
     """Doubt never runs a function."""
-    resume = Resume(interrupt_id="test.1", records=[None] * len(answer["decisions"]), **answer)
-
     with pytest.raises(DecisionNotAllowedError, match="nothing was run"):
         to_resume(resume, Call.of(_plain, {"to": "dana"}))

@@ -11,13 +11,13 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from agent_adapter import ActionRequest, Outcome
-from agent_adapter.contract.interrupt import Resume
 from agent_adapter.dialects import custom
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 from agent_adapter.integrations.langchain_dev_utils import handler, run, to_request, to_resume
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject
 from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, answers_to_model
 from tests.agent_adapter.integrations.till import Till, agent, asks_in_a_sentence, asks_with_the_arguments
+from tests.support.builders import a_resume
 from tests.support.deciding import deciding
 from tests.support.scripted_model import ScriptedModel, says
 
@@ -191,12 +191,7 @@ async def test_pauses_are_converted_without_run(till):
     (config,) = to_request(pauses).review_configs
     assert set(config.allowed_decisions) == {"approve", "edit", "reject", "respond"}
     (action,) = to_request(pauses).action_requests
-    resume = Resume(
-        interrupt_id="test.1",
-        status="decided",
-        decisions=(edit({"to": "bo", "amount": 2})(action),),
-        records=(None,),
-    )
+    resume = a_resume(edit({"to": "bo", "amount": 2})(action))
     await graph.ainvoke(to_resume(resume, pauses), CONFIG)
 
     assert till.paid == [("bo", 2)]

@@ -15,7 +15,6 @@ from agent_adapter import approval_key
 from agent_adapter.client import ApprovalClient
 from agent_adapter.contract.arguments import decode, encode
 from agent_adapter.contract.hitl import ApproveDecision, RejectDecision
-from agent_adapter.contract.interrupt import Resume
 from agent_adapter.errors import AgentAdapterError, DecisionNotAllowedError, InvalidRequestError
 from agent_adapter.integrations.functions import requires_approval
 from agent_adapter.integrations.openai_agents import PausedRun, editable, run, stream, to_request, to_resume
@@ -23,18 +22,12 @@ from agent_adapter.integrations.openai_agents.tools import DecidedCall, going_on
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
 from agent_adapter.worker.openai_agents import ResumableAgent
 from tests.agent_adapter.integrations.desk import DONE, MAIL, TURN, Desk, answers_to_model, says
+from tests.support.builders import a_resume
 from tests.support.deciding import deciding
 
 NOTE = "[A person changed the arguments of this call before it ran. It was called with: {}]\n\n{}"
 SDK = tuple(int(number) for number in agents.__version__.split(".")[:2])
 CANCEL = ("cancel_order", {"order": 7, "reason": "late"})
-
-
-def resume_with(*decisions):
-    """Give a resume as it would come from a store that was tampered with."""
-    return Resume.model_construct(
-        interrupt_id="test.1", status="decided", decisions=decisions, records=(None,) * len(decisions)
-    )
 
 
 async def test_a_request_says_what_may_be_decided():
@@ -145,7 +138,7 @@ class TestEdits:
         with pytest.raises(
             DecisionNotAllowedError, match=r"the edited cancel_order does not fit .*'reason' is a required"
         ):
-            paused.decided(resume_with(approve(), bad), items)
+            paused.decided(a_resume(approve(), bad), items)
 
         still = await Runner.run(agent, paused.state)
         assert [item.call_id for item in still.interruptions] == ["call_1", "call_2"]
@@ -219,7 +212,7 @@ class TestEdits:
         change = edit({"order": 99, "reason": "x"})(to_request(result.interruptions).action_requests[0])
 
         with pytest.raises(DecisionNotAllowedError, match=r"use `run` or `PausedRun\.decided`"):
-            to_resume(resume_with(change), result.to_state())
+            to_resume(a_resume(change), result.to_state())
 
     async def test_a_call_that_only_resembles_an_edited_one_is_not_run(self):
         """Where an edit cannot be told from that of another call, neither set of arguments runs."""
@@ -290,7 +283,7 @@ async def test_a_decision_for_the_run_that_was_not_offered_is_refused():
     result = await Runner.run(Desk().agent(says(CANCEL), DONE), "go")
 
     with pytest.raises(DecisionNotAllowedError, match="for this call only"):
-        to_resume(resume_with(ALWAYS), result.to_state())
+        to_resume(a_resume(ALWAYS), result.to_state())
 
 
 async def test_a_bad_decision_leaves_the_state_as_it_was():
@@ -301,7 +294,7 @@ async def test_a_bad_decision_leaves_the_state_as_it_was():
     state = result.to_state()
 
     with pytest.raises(DecisionNotAllowedError, match=r"\(cancel_order\) was left open"):
-        to_resume(resume_with(approve(), None), state)
+        to_resume(a_resume(approve(), None), state)
 
     assert len((await Runner.run(agent, state)).interruptions) == 2
     assert desk.ran == []

@@ -11,7 +11,6 @@ from pydantic_ai.tools import DeferredToolRequests
 from pydantic_ai.usage import RunUsage
 
 from agent_adapter.client import ApprovalClient
-from agent_adapter.contract.interrupt import Resume
 from agent_adapter.errors import (
     ConflictError,
     ConsumedError,
@@ -22,6 +21,7 @@ from agent_adapter.errors import (
 from agent_adapter.integrations.pydantic_ai import run, to_request, to_resume
 from agent_adapter.testing import ScriptedReviewer, approve, edit, reject, respond
 from tests.agent_adapter.integrations.counter import Counter, answers_to_model, changed, loaded, model, says
+from tests.support.builders import a_resume
 from tests.support.deciding import deciding, person
 from tests.support.faults import eventually
 from tests.support.workers import ids
@@ -148,11 +148,9 @@ async def test_a_tool_that_asks_again_although_it_was_approved_ends_the_run():
 async def test_a_part_of_an_answer_resumes_nothing(given):
     """Pydantic AI would take it for a part of its handler's answer, and run it."""
     paused = loaded(await Counter().paused(PAY, ("pay", {"order": 8})))
-    records = (None,) * len(given)
-    resume = Resume.model_construct(interrupt_id="t.1", status="decided", decisions=given, records=records)
 
     with pytest.raises(DecisionNotAllowedError, match="nothing was resumed"):
-        to_resume(resume, paused)
+        to_resume(a_resume(*given), paused)
 
 
 # --- Edits --------------------------------------------------------------------------------------------------------
