@@ -3,20 +3,13 @@
 import asyncio
 
 import pytest
-from deepagents import create_deep_agent
-from langchain.agents import create_agent
-from langchain.agents.middleware import HumanInTheLoopMiddleware
-from langgraph.checkpoint.memory import InMemorySaver
 
 from agent_adapter import approval_key, approval_receipt, requires_receipt
 from agent_adapter.integrations import functions
-from agent_adapter.integrations.langgraph import run
 from agent_adapter.testing import approve, edit, reject
+from tests.agent_adapter.integrations.office import DONE, gated, run_thread, with_subagent
 from tests.support.deciding import deciding
-from tests.support.scripted_model import ScriptedModel, says
-
-GO = {"messages": [("user", "go")]}
-CONFIG = {"configurable": {"thread_id": "t"}}
+from tests.support.scripted_model import says
 
 
 class Keys:
@@ -66,13 +59,11 @@ async def test_each_tool_of_a_graph_knows_its_call(mode):
     """Synchronous and asynchronous tools, edited calls too; what nobody was asked about has no key, nor has anything after."""
     approvals = deciding(approve(), edit({"to": "bob"}), reject("no"), approve())
     keys = Keys(approvals)
-    review = HumanInTheLoopMiddleware({"pay": True, "send": True}, interrupt_mode=mode)
-    turns = [TURN, says(("look", {"to": "y"})), says(text="done")]
-    agent = create_agent(
-        ScriptedModel(turns=turns), keys.tools, middleware=[review], checkpointer=InMemorySaver()
-    )
+    turns = [TURN, says(("look", {"to": "y"})), DONE]
 
-    await run(agent, GO, approvals=approvals, config=CONFIG)
+    await run_thread(
+        gated(keys.tools, *turns, interrupt_on={"pay": True, "send": True}, mode=mode), approvals
+    )
 
     assert keys.positions() == {"x": None, "al": "0", "bob": "1", "di": "3", "y": None}
     assert len({key.rpartition(":")[0] for _, key in keys.seen if key}) == 1
@@ -83,19 +74,9 @@ async def test_parallel_subagents_that_use_the_same_call_ids_have_keys_of_their_
     """Two subagents call the same tool with the same arguments under the same id at the same time."""
     approvals = deciding(pay=approve())
     keys = Keys(approvals)
-    clerk = {
-        "name": "clerk", "description": "Pays.", "system_prompt": "Pay.", "tools": keys.tools,
-        "interrupt_on": {"pay": True},
-        "model": ScriptedModel(turns=[says(("pay", {"to": "al"})), says(text="paid")]),
-    }  # fmt: skip
-    task = {"description": "pay", "subagent_type": "clerk"}
-    agent = create_deep_agent(
-        ScriptedModel(turns=[says(("task", task), ("task", task)), says(text="done")]),
-        subagents=[clerk],
-        checkpointer=InMemorySaver(),
-    )
+    pays = says(("pay", {"to": "al"}))
 
-    await run(agent, GO, approvals=approvals, config=CONFIG)
+    await run_thread(with_subagent(keys.tools, pays, DONE, tasks=2, interrupt_on={"pay": True}), approvals)
 
     assert sorted(key.rpartition(":")[2] for _, key in keys.seen) == ["0", "1"]
 

@@ -10,8 +10,7 @@ from functools import partial
 import pytest
 from agents import Agent, RunHooks, ShellTool
 from agents.testing import ModelStep, ScriptedModel, assistant_message
-from langchain.agents import create_agent
-from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware, ToolRetryMiddleware
+from langchain.agents.middleware import AgentMiddleware, ToolRetryMiddleware
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
@@ -35,9 +34,9 @@ from agent_adapter.worker.langgraph import ResumableGraph
 from agent_adapter.worker.listing import allow_again, lines
 from agent_adapter.worker.loop import Finished, Paused
 from agent_adapter.worker.openai_agents import ResumableAgent
+from tests.agent_adapter.integrations.office import gated
 from tests.support.deciding import admit, is_waited_for, record
 from tests.support.faults import eventually
-from tests.support.scripted_model import ScriptedModel as ScriptedTurns
 from tests.support.scripted_model import says
 from tests.support.workers import (
     GO,
@@ -560,12 +559,8 @@ class Rewording(AgentMiddleware):
 
 def an_agent(name, tools, *calls, reviewed=(), middleware=(), dialect=None):
     """An agent whose model makes these calls in one turn."""
-    graph = create_agent(
-        ScriptedTurns(turns=(says(*calls), says(text="done"))),
-        tools,
-        middleware=[HumanInTheLoopMiddleware(dict.fromkeys(reviewed, True)), *middleware],
-        checkpointer=InMemorySaver(),
-    )
+    turns, held = (says(*calls), says(text="done")), dict.fromkeys(reviewed, True)
+    graph = gated(tools, *turns, interrupt_on=held, middleware=middleware)
     return ResumableGraph(name, graph, version="1", dialect=dialect)
 
 

@@ -4,19 +4,16 @@ import copy
 import json
 
 import pytest
-from langchain.agents import create_agent
-from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.tools import StructuredTool
-from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel
 
 from agent_adapter.contract.numbers import MAX_SAFE_INTEGER
 from agent_adapter.dialects import DIALECTS, custom, detect
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 from agent_adapter.testing import approve, edit, reject, respond
-from tests.agent_adapter.integrations.office import CONFIG, GATED, GO, MAIL, Office
+from tests.agent_adapter.integrations.office import CONFIG, GATED, GO, MAIL, Office, gated
 from tests.support.lanes import require_spoonai
-from tests.support.scripted_model import ScriptedModel, says
+from tests.support.scripted_model import says
 
 
 def changed(payload, *path, to):
@@ -40,12 +37,7 @@ def actions_of(dialect, payload):
 
 async def per_call(turn, tools=None, interrupt_on=GATED):
     """Give the payload of the pause of each call by its tool."""
-    agent = create_agent(
-        ScriptedModel(turns=[turn]),
-        tools or Office().tools,
-        middleware=[HumanInTheLoopMiddleware(dict(interrupt_on), interrupt_mode="per_call")],
-        checkpointer=InMemorySaver(),
-    )
+    agent = gated(tools or Office().tools, turn, interrupt_on=interrupt_on, mode="per_call")
     pauses = (await agent.ainvoke(GO, CONFIG))["__interrupt__"]
     return {p.value["name"]: {**p.value, "response_schema": p.response_schema} for p in pauses}
 

@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from deepagents import create_deep_agent
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
 
-from agent_adapter.integrations.langgraph import run
+from agent_adapter.integrations.langgraph import run, stream
 from tests.support.scripted_model import ScriptedModel, says
 
 CONFIG = {"configurable": {"thread_id": "thread-1"}}
@@ -63,23 +65,62 @@ class Office:
 
         return [send_email, delete_file, read_file, ask_user]
 
-    def agent(self, *turns: AIMessage, mode="batched", interrupt_on=GATED, checkpointer=None):
+    def agent(self, *turns: AIMessage, mode="batched", interrupt_on=GATED):
         """Make an agent that says these turns."""
-        return create_agent(
-            ScriptedModel(turns=turns),
-            self.tools,
-            middleware=[HumanInTheLoopMiddleware(dict(interrupt_on), interrupt_mode=mode)],
-            checkpointer=checkpointer or InMemorySaver(),
-        )
+        return gated(self.tools, *turns, interrupt_on=interrupt_on, mode=mode)
 
     def names(self) -> list[str]:
         """Name the tools that ran, in no particular order."""
         return sorted(name for name, _ in self.ran)
 
 
+def gated(tools, *turns, interrupt_on=None, mode="batched", middleware=(), saver=None):
+    """Make an agent that says these turns. Every call of its tools waits for a person, unless this says otherwise."""
+    names = (getattr(tool, "name", None) or tool.__name__ for tool in tools)
+    held = dict.fromkeys(names, True) if interrupt_on is None else dict(interrupt_on)
+    return create_agent(
+        ScriptedModel(turns=turns),
+        tools,
+        middleware=[HumanInTheLoopMiddleware(held, interrupt_mode=mode), *middleware],
+        checkpointer=saver or InMemorySaver(),
+    )
+
+
+def with_subagent(tools, *turns, tasks=1, **options):
+    """Make an agent of deepagents that hands out tasks in one turn, to a subagent that says these turns."""
+    task = "task", {"description": "Do it.", "subagent_type": "mailer"}
+    subagent = {
+        "name": "mailer",
+        "description": "Does it.",
+        "system_prompt": "Do it.",
+        "model": ScriptedModel(turns=turns),
+        "tools": tools,
+    }
+    return create_deep_agent(
+        ScriptedModel(turns=[says(*[task] * tasks), DONE]),
+        subagents=[subagent],
+        checkpointer=InMemorySaver(),
+        **options,
+    )
+
+
+def in_a_node(inner, saver=None):
+    """Make a graph whose node is this agent."""
+    inner.checkpointer = None
+    outer = StateGraph(MessagesState).add_node("inner", inner).add_edge(START, "inner")
+    return outer.compile(checkpointer=saver or InMemorySaver())
+
+
 async def run_thread(graph, approvals, input=GO, **options):
     """Run the one thread that tests have."""
     return await run(graph, input, approvals=approvals, config=CONFIG, **options)
+
+
+async def run_through_stream(graph, input, **how):
+    """Do with `stream` what `run` does."""
+    async for _ in stream(graph, input, **how):
+        pass
+    return (await graph.aget_state(CONFIG)).values
 
 
 def answers_to_model(result) -> dict[str, tuple[str, str]]:

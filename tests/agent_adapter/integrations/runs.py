@@ -11,7 +11,6 @@ from agents import Agent, Runner, function_tool
 from agents.testing import ScriptedModel as SdkModel
 from deepagents import create_deep_agent
 from langchain.agents import create_agent
-from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.tools import tool
 from langchain_dev_utils.tool_calling import human_in_the_loop
 from langgraph.checkpoint.memory import InMemorySaver
@@ -34,7 +33,14 @@ from agent_adapter.integrations.openai_agents import PausedRun, editable
 from agent_adapter.receipts.ring import Ring
 from agent_adapter.sync import SyncApprovalClient
 from tests.agent_adapter.integrations import counter, desk
-from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, answers_to_model
+from tests.agent_adapter.integrations.office import (
+    CONFIG,
+    DONE,
+    GO,
+    answers_to_model,
+    gated,
+    run_through_stream,
+)
 from tests.support.scripted_model import ScriptedModel, says
 
 ANY = "approve edit reject respond"
@@ -154,7 +160,8 @@ def _graph(till, mode, *orders):
         """Pay."""
         return till.pay(order)
 
-    given = {"model": ScriptedModel(turns=[says(*pays(*orders)), DONE]), "checkpointer": till.saver}
+    turns = says(*pays(*orders)), DONE
+    given = {"model": ScriptedModel(turns=turns), "checkpointer": till.saver}
     asks_itself = {
         "by their handler": human_in_the_loop,
         "by our handler": human_in_the_loop(handler=langchain_dev_utils.handler),
@@ -163,8 +170,7 @@ def _graph(till, mode, *orders):
         return create_deep_agent(tools=[pay], interrupt_on={"pay": True}, **given)
     if mode in asks_itself:
         return create_agent(tools=[asks_itself[mode](pay)], **given)
-    middleware = HumanInTheLoopMiddleware({"pay": True}, interrupt_mode=mode)
-    return create_agent(tools=[pay], middleware=[middleware], **given)
+    return gated([pay], *turns, mode=mode, saver=till.saver)
 
 
 def _how(till, approvals, options):
@@ -186,10 +192,7 @@ with_our_handler = partial(langchain, mode="by our handler")
 
 async def langchain_stream(till, approvals, *orders, **options):
     input, how = _how(till, approvals, options)
-    graph = _graph(till, "batched", *orders)
-    async for _ in langgraph.stream(graph, input, **how):
-        pass
-    return answers_to_model((await graph.aget_state(CONFIG)).values)
+    return answers_to_model(await run_through_stream(_graph(till, "batched", *orders), input, **how))
 
 
 class Calls(TypedDict):

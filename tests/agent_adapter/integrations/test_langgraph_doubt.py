@@ -5,11 +5,10 @@ import operator
 from typing import Annotated, TypedDict
 
 import pytest
-from deepagents import create_deep_agent
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph import START, StateGraph
 from langgraph.types import interrupt
 
 from agent_adapter.errors import InvalidRequestError
@@ -21,7 +20,9 @@ from tests.agent_adapter.integrations.office import (
     MAIL,
     Office,
     answers_to_model,
+    in_a_node,
     run_thread,
+    with_subagent,
 )
 from tests.support.deciding import deciding
 from tests.support.scripted_model import ScriptedModel, says
@@ -49,29 +50,12 @@ def alone(office):
 
 def as_a_node(office):
     """An agent that is a node of a graph."""
-    inner = office.agent(TWICE, DONE)
-    inner.checkpointer = None
-    builder = StateGraph(MessagesState).add_node("inner", inner).add_edge(START, "inner")
-    return builder.compile(checkpointer=InMemorySaver())
+    return in_a_node(office.agent(TWICE, DONE))
 
 
 def as_a_subagent(office):
     """An agent that a tool of another runs."""
-    member = {
-        "name": "mailer",
-        "description": "Mails.",
-        "system_prompt": "Mail.",
-        "model": ScriptedModel(turns=[TWICE, DONE]),
-        "tools": office.tools,
-    }
-    turn = says(("task", {"description": "Mail.", "subagent_type": "mailer"}))
-    return create_deep_agent(
-        ScriptedModel(turns=[turn, DONE]),
-        [],
-        subagents=[member],
-        interrupt_on=dict(GATED),
-        checkpointer=InMemorySaver(),
-    )
+    return with_subagent(office.tools, TWICE, DONE, interrupt_on=dict(GATED))
 
 
 @pytest.mark.parametrize("make", [alone, as_a_node, as_a_subagent])

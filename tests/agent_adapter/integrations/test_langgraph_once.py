@@ -2,25 +2,32 @@
 
 import asyncio
 import operator
-from contextlib import AsyncExitStack, aclosing
+from contextlib import AsyncExitStack
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from langchain.agents import create_agent
-from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.types import interrupt
 
 from agent_adapter.errors import ClaimedError, ConsumedError
-from agent_adapter.integrations.langgraph import run, stream
+from agent_adapter.integrations.langgraph import run
 from agent_adapter.redis.pool import open_redis
 from agent_adapter.testing import ScriptedReviewer, approve
 from agent_adapter.worker.langgraph import ResumableGraph
-from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, MAIL, Office, run_thread
+from tests.agent_adapter.integrations.office import (
+    CONFIG,
+    DONE,
+    GO,
+    MAIL,
+    Office,
+    gated,
+    run_thread,
+    run_through_stream,
+)
 from tests.support.deciding import deciding, person
 from tests.support.faults import eventually
-from tests.support.scripted_model import ScriptedModel, says
+from tests.support.scripted_model import says
 from tests.support.workers import a_client, decide, ids, working
 
 
@@ -31,7 +38,7 @@ class Till:
         self.ran: list[int] = []
         self.began, self.goes_on = asyncio.Event(), asyncio.Event()
 
-    def agent(self, saver, *, mode="batched"):
+    def agent(self, saver):
         async def refund(order: int) -> str:
             """Pay back."""
             self.ran.append(order)
@@ -39,12 +46,7 @@ class Till:
             await self.goes_on.wait()
             return "refunded"
 
-        return create_agent(
-            ScriptedModel(turns=[says(("refund", {"order": 7})), DONE]),
-            [refund],
-            middleware=[HumanInTheLoopMiddleware({"refund": True}, interrupt_mode=mode)],
-            checkpointer=saver,
-        )
+        return gated([refund], says(("refund", {"order": 7})), DONE, saver=saver)
 
 
 class Release(TypedDict):
@@ -66,17 +68,7 @@ def a_release(till):
     return builder.add_edge(START, "ask").add_edge("ask", "act").compile(checkpointer=InMemorySaver())
 
 
-async def through_run(graph, input, **settings):
-    await run(graph, input, **settings)
-
-
-async def through_stream(graph, input, **settings):
-    async with aclosing(stream(graph, input, **settings)) as chunks:
-        async for _ in chunks:
-            pass
-
-
-@pytest.mark.parametrize("go", [through_run, through_stream])
+@pytest.mark.parametrize("go", [run, run_through_stream])
 @pytest.mark.parametrize("input", [None, {}])
 async def test_nobody_else_runs_a_thread_while_its_graph_runs(go, input):
     """A second call finds the thread in use, whether it goes on with it or has new input."""

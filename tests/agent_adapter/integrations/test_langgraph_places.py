@@ -1,7 +1,6 @@
 """Tools that ask by themselves: the card says which agent asks, and several that ask in one task are refused."""
 
 import pytest
-from deepagents import create_deep_agent
 from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
@@ -10,7 +9,7 @@ from langgraph.types import Send, interrupt
 
 from agent_adapter.errors import InvalidRequestError
 from agent_adapter.testing import approve
-from tests.agent_adapter.integrations.office import DONE, GO, run_thread
+from tests.agent_adapter.integrations.office import DONE, GO, run_thread, with_subagent
 from tests.support.deciding import deciding
 from tests.support.scripted_model import ScriptedModel, says
 
@@ -43,19 +42,8 @@ class Desk:
 async def test_card_says_which_subagent_asks_in_its_tool():
     """The person reads for whom they approve."""
     desk = Desk()
-    mailer = {
-        "name": "mailer",
-        "description": "does it",
-        "system_prompt": "Do it.",
-        "model": ScriptedModel(turns=[says(DEPLOY), DONE]),
-        "tools": desk.tools,
-    }
-    turn = says(("task", {"description": "go", "subagent_type": "mailer"}))
-    graph = create_deep_agent(
-        model=ScriptedModel(turns=[turn, DONE]), subagents=[mailer], checkpointer=InMemorySaver()
-    )
 
-    await desk.run(graph)
+    await desk.run(with_subagent(desk.tools, says(DEPLOY), DONE))
 
     assert desk.ran == [True]
     assert [asked.context.subagent for asked in desk.approvals.asked] == ["mailer"]

@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from langchain.agents import create_agent
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph import START, StateGraph
 from langgraph.types import interrupt
 
 from agent_adapter.dialects import custom
@@ -16,10 +16,18 @@ from agent_adapter.errors import (
     InvalidRequestError,
     UnknownDialectError,
 )
-from agent_adapter.integrations.langgraph import run, stream
+from agent_adapter.integrations.langgraph import run
 from agent_adapter.testing import ScriptedReviewer, approve, edit
 from agent_adapter.worker.langgraph import ResumableGraph
-from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, answers_to_model, run_thread
+from tests.agent_adapter.integrations.office import (
+    CONFIG,
+    DONE,
+    GO,
+    answers_to_model,
+    in_a_node,
+    run_thread,
+    run_through_stream,
+)
 from tests.support.deciding import deciding
 from tests.support.scripted_model import ScriptedModel, says
 
@@ -37,13 +45,6 @@ def asking(**questions):
         builder.add_node(name, lambda state, q=question: {"heard": [interrupt(q)]})
         builder.add_edge(START, name)
     return builder.compile(checkpointer=InMemorySaver())
-
-
-async def run_through_stream(graph, input, **how):
-    """Do with `stream` what `run` does."""
-    async for _ in stream(graph, input, **how):
-        pass
-    return (await graph.aget_state(CONFIG)).values
 
 
 async def run_until_asked(graph, input, *, approvals, config, dialect=None):
@@ -97,12 +98,6 @@ def agent_with(tool, saver=None):
     return create_agent(model, [tool], checkpointer=saver)
 
 
-def in_a_graph(inner):
-    """Make a graph whose node `branch` is this graph."""
-    builder = StateGraph(MessagesState).add_node("branch", inner).add_edge(START, "branch")
-    return builder.compile(checkpointer=InMemorySaver())
-
-
 async def delegate(build: int) -> str:
     """Run an agent."""
     return str(await agent_with(release).ainvoke(GO))
@@ -113,7 +108,7 @@ async def delegate(build: int) -> str:
     [
         (lambda: asking(deploy=BUILD), {"heard": []}, "deploy"),
         (lambda: agent_with(release, InMemorySaver()), GO, "release"),
-        (lambda: in_a_graph(agent_with(release)), GO, "release"),
+        (lambda: in_a_node(agent_with(release)), GO, "release"),
         (lambda: agent_with(delegate, InMemorySaver()), GO, "delegate"),
     ],
     ids=["a node", "a tool", "a tool of a graph that is a node", "a graph in a tool"],

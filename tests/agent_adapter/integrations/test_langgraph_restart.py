@@ -4,9 +4,6 @@ import asyncio
 from contextlib import aclosing
 
 import pytest
-from langchain.agents import create_agent
-from langchain.agents.middleware import HumanInTheLoopMiddleware
-from langgraph.checkpoint.memory import InMemorySaver
 
 from agent_adapter.errors import ConsumedError
 from agent_adapter.integrations.langgraph import stream
@@ -18,9 +15,10 @@ from tests.agent_adapter.integrations.office import (
     TURN,
     Office,
     answers_to_model,
+    gated,
     run_thread,
 )
-from tests.support.scripted_model import ScriptedModel, says
+from tests.support.scripted_model import says
 
 GOOD = {"send_email": approve(), "delete_file": reject("keep it"), "ask_user": respond("staging")}
 
@@ -63,12 +61,7 @@ async def test_run_that_ended_after_it_had_taken_the_answer_settles_the_question
         await release.wait()
         return "waited"
 
-    agent = create_agent(
-        ScriptedModel(turns=[says(("wait_long", {})), DONE]),
-        [wait_long],
-        middleware=[HumanInTheLoopMiddleware({"wait_long": True})],
-        checkpointer=InMemorySaver(),
-    )
+    agent = gated([wait_long], says(("wait_long", {})), DONE)
     running = asyncio.create_task(run_thread(agent, approvals))
     await started.wait()
     if ends == "is cancelled":

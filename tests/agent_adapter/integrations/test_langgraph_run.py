@@ -6,7 +6,6 @@ from typing import Annotated, TypedDict
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
@@ -25,6 +24,8 @@ from tests.agent_adapter.integrations.office import (
     TURN,
     Office,
     answers_to_model,
+    gated,
+    in_a_node,
     run_thread,
 )
 from tests.support.deciding import deciding
@@ -133,14 +134,12 @@ async def test_misspelt_tool_in_the_middleware_is_refused_before_the_agent_runs(
     mode = where if where == "per_call" else "batched"
     graph = office.agent(TURN, DONE, mode=mode, interrupt_on={"delete_fil": True, "send_email": True})
     if where.startswith("in"):
-        inner, inner.checkpointer = graph, None
+        inner, graph = graph, in_a_node(graph)
 
         async def hand_over(task: str) -> str:
             """Hand a task to the worker."""
             return str(await inner.ainvoke({"messages": [("user", task)]}))
 
-        builder = StateGraph(MessagesState).add_node("inner", inner).add_edge(START, "inner")
-        graph = builder.compile(checkpointer=InMemorySaver())
         if where == "in a tool":
             graph = create_agent(ScriptedModel(turns=[DONE]), [hand_over], checkpointer=InMemorySaver())
 
@@ -167,12 +166,8 @@ async def schemas_of(graph, input=GO, **options):
 async def test_schemas_come_from_the_agents_own_tools(mode, is_inner):
     """Neither mode leaves the reviewer without a form, although batched pauses carry no schema."""
     graph = Office().agent(TURN, DONE, mode=mode)
-    if is_inner:
-        graph.checkpointer = None
-        outer = StateGraph(MessagesState).add_node("inner", graph).add_edge(START, "inner")
-        graph = outer.compile(checkpointer=InMemorySaver())
 
-    schema = (await schemas_of(graph))["send_email"]
+    schema = (await schemas_of(in_a_node(graph) if is_inner else graph))["send_email"]
 
     assert schema["required"] == ["to", "subject"]
     assert schema["properties"]["body"] == {"default": "", "title": "Body", "type": "string"}
@@ -241,9 +236,7 @@ def paying(paid, **asked):
         paid.append((to, cents))
         return "paid"
 
-    review = HumanInTheLoopMiddleware({"pay": True})
-    model = ScriptedModel(turns=[says(("pay", asked)), DONE])
-    return create_agent(model, [pay], middleware=[review], checkpointer=InMemorySaver())
+    return gated([pay], says(("pay", asked)), DONE)
 
 
 @pytest.mark.parametrize(

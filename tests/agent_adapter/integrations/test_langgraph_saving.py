@@ -3,8 +3,6 @@
 from contextlib import suppress
 
 import pytest
-from langchain.agents import create_agent
-from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.tools import StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
@@ -12,10 +10,10 @@ from langgraph.graph import START, MessagesState, StateGraph
 from agent_adapter.errors import DecisionNotAllowedError
 from agent_adapter.testing import ScriptedReviewer, approve, edit
 from agent_adapter.worker.langgraph import ResumableGraph
-from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, run_thread
+from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, gated, in_a_node, run_thread
 from tests.conftest import an_agent, until
 from tests.support.deciding import deciding, person
-from tests.support.scripted_model import ScriptedModel, says
+from tests.support.scripted_model import says
 from tests.support.workers import working
 
 PLACES = [f"place-{number:04}-{'x' * 30}" for number in range(1200)]
@@ -55,9 +53,7 @@ def booking(ran, saver):
         return "booked"
 
     tool = StructuredTool.from_function(book, name="book", description="Book.", args_schema=SCHEMA)
-    turn = says(("book", {"place": PLACES[0], "nights": 2}))
-    review = HumanInTheLoopMiddleware({"book": True})
-    return create_agent(ScriptedModel(turns=[turn, DONE]), [tool], middleware=[review], checkpointer=saver)
+    return gated([tool], says(("book", {"place": PLACES[0], "nights": 2})), DONE, saver=saver)
 
 
 def boom(_state):
@@ -75,16 +71,12 @@ def after_an_error(ran, saver):
         ran.append("booked")
         saver.is_full = True
 
-    turn, review = says(("book", {})), HumanInTheLoopMiddleware({"book": True})
-    return create_agent(ScriptedModel(turns=[turn, DONE]), [book], middleware=[review], checkpointer=saver)
+    return gated([book], says(("book", {})), DONE, saver=saver)
 
 
 def inside(ran, saver):
     """Give a graph with such an agent as its node, whose error of the checkpointer ends the node around it too."""
-    inner = booking(ran, saver)
-    inner.checkpointer = None
-    outer = StateGraph(MessagesState).add_node("inner", inner).add_edge(START, "inner")
-    return outer.compile(checkpointer=saver)
+    return in_a_node(booking(ran, saver), saver)
 
 
 @pytest.mark.parametrize("make", [booking, after_an_error, inside])

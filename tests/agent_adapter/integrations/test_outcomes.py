@@ -6,11 +6,9 @@ from typing import Annotated
 import pytest
 from agents import Agent, CustomTool, function_tool
 from agents.testing import ScriptedModel as SdkModel
-from langchain.agents import create_agent
-from langchain.agents.middleware import HumanInTheLoopMiddleware, ToolRetryMiddleware
+from langchain.agents.middleware import ToolRetryMiddleware
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import InjectedToolCallId, ToolException, tool
-from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from agent_adapter import Outcome
@@ -19,10 +17,10 @@ from agent_adapter.integrations import openai_agents
 from agent_adapter.integrations.openai_agents import EditableMCPAgent, editable
 from agent_adapter.testing import approve
 from tests.agent_adapter.integrations import desk
-from tests.agent_adapter.integrations.office import DONE, run_thread
+from tests.agent_adapter.integrations.office import DONE, gated, run_thread
 from tests.agent_adapter.integrations.test_openai_agents_kinds import CUSTOM, PATCH, SHELL, Sums, patch, shell
 from tests.support.deciding import deciding
-from tests.support.scripted_model import ScriptedModel, says
+from tests.support.scripted_model import says
 
 
 async def outcomes_of(client):
@@ -36,14 +34,9 @@ async def outcomes_of(client):
 # --- LangChain and LangGraph --------------------------------------------------------------------------------------
 
 
-def agent_with(made, *middleware, call=None):
+def agent_with(made, *middleware):
     """An agent that calls this one tool, which is gated."""
-    return create_agent(
-        ScriptedModel(turns=(says(call or (made.name, {"amount": 5})), DONE)),
-        [made],
-        middleware=[*middleware, HumanInTheLoopMiddleware({made.name: True})],
-        checkpointer=InMemorySaver(),
-    )
+    return gated([made], says((made.name, {"amount": 5})), DONE, middleware=middleware)
 
 
 @tool
