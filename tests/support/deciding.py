@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from agent_adapter.contract.hitl import Decision
+from agent_adapter.contract.outcome import Outcome as CallOutcome
 from agent_adapter.contract.record import dump_recorded
 from agent_adapter.redis.pool import freeze_meta, open_redis
 from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer
@@ -143,6 +144,12 @@ AS_BEFORE: Any = _AsBefore()
 def deciding(*answers: Any, **by_tool: Any) -> InMemoryApprovalClient:
     """Give approvals by people who decide this: one answer for each action, or by the names of the tools."""
     return InMemoryApprovalClient(ScriptedReviewer(by_tool or list(answers)))
+
+
+async def outcomes_of(approvals: InMemoryApprovalClient) -> list[CallOutcome | None]:
+    """Give what was reported about each call that people were asked about, in their order."""
+    records = [await approvals.record(asked.id) for asked in approvals.asked]
+    return [each and each.outcome for record in records for each in record.outcomes()]
 
 
 @asynccontextmanager

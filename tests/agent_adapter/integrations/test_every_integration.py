@@ -17,7 +17,7 @@ from tests.agent_adapter.integrations.runs import (
     pays,
     spoon,
 )
-from tests.support.deciding import deciding
+from tests.support.deciding import deciding, outcomes_of
 from tests.support.faults import eventually
 from tests.support.lanes import require_spoonai
 from tests.support.workers import ids
@@ -31,11 +31,6 @@ def package(request):
 
 def each(asks):
     return pytest.mark.parametrize("ask", asks.values(), ids=asks)
-
-
-async def outcomes_of(approvals):
-    found = [await approvals.record(asked.id) for asked in approvals.asked]
-    return [reported and reported.outcome for record in found for reported in record.outcomes()]
 
 
 @each(RUNS)

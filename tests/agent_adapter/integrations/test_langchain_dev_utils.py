@@ -14,11 +14,11 @@ from agent_adapter import ActionRequest, Outcome
 from agent_adapter.dialects import custom
 from agent_adapter.errors import DecisionNotAllowedError, InvalidRequestError
 from agent_adapter.integrations.langchain_dev_utils import handler, run, to_request, to_resume
-from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject
+from agent_adapter.testing import approve, edit, reject
 from tests.agent_adapter.integrations.office import CONFIG, DONE, GO, answers_to_model
 from tests.agent_adapter.integrations.till import Till, agent, asks_in_a_sentence, asks_with_the_arguments
 from tests.support.builders import a_resume
-from tests.support.deciding import deciding
+from tests.support.deciding import deciding, outcomes_of
 from tests.support.scripted_model import ScriptedModel, says
 
 
@@ -41,13 +41,12 @@ def till():
 )
 async def test_handler_that_pauses_with_a_sentence_gets_accept_or_reject(till, decision, paid, said):
     """As in the package's page, without a name for what it reads."""
-    reviewer = ScriptedReviewer([decision])
-    graph = agent(till.decorated("sync", asks_in_a_sentence))
+    graph, approvals = agent(till.decorated(asks_in_a_sentence)), deciding(decision)
 
-    result = await run(graph, GO, approvals=InMemoryApprovalClient(reviewer), config=CONFIG)
+    result = await run(graph, GO, approvals=approvals, config=CONFIG)
 
     shown = {"value": "I am about to call pay. Go on?"}
-    assert [(action.name, action.args) for action in reviewer.asked] == [("pay", shown)]
+    assert [(action.name, action.args) for action in approvals.reviewer.asked] == [("pay", shown)]
     assert till.paid == paid
     assert answers_to_model(result) == {"call_1": ("success", said)}
 
@@ -56,8 +55,8 @@ async def test_handler_that_pauses_with_a_sentence_gets_accept_or_reject(till, d
 @pytest.mark.parametrize("whose", ["theirs", "ours"])
 async def test_other_handlers_beside_one_that_pauses_with_a_sentence(till, whose, dialect):
     """Each keeps its own decisions, Edit among them, whether or not the caller names what the sentence reads."""
-    first = till.decorated("sync", handler if whose == "ours" else None)
-    second = till.decorated("sync", asks_in_a_sentence)
+    first = till.decorated(handler if whose == "ours" else None)
+    second = till.decorated(asks_in_a_sentence)
     second.name = "pay_in_cash"
     turn = says(("pay", {"to": "al"}), ("pay_in_cash", {"to": "bo"}))
     graph = create_agent(ScriptedModel(turns=[turn, DONE]), [first, second], checkpointer=InMemorySaver())
@@ -88,7 +87,7 @@ async def test_handler_that_pauses_with_the_arguments_can_take_an_edit(till, dec
     approvals = deciding(decision)
 
     result = await run(
-        agent(till.decorated("sync", asks_with_the_arguments)),
+        agent(till.decorated(asks_with_the_arguments)),
         GO,
         approvals=approvals,
         config=CONFIG,
@@ -100,8 +99,7 @@ async def test_handler_that_pauses_with_the_arguments_can_take_an_edit(till, dec
     assert set(asked.request.review_configs[0].args_schema["properties"]) == {"to", "amount"}
     assert till.paid == paid
     assert answers_to_model(result) == {"call_1": ("success", said)}
-    (reported,) = (await approvals.record(asked.id)).outcomes()
-    assert (reported and reported.outcome) == (Outcome.done(said) if paid else None)
+    assert await outcomes_of(approvals) == [Outcome.done(said) if paid else None]
 
 
 # --- Our handler --------------------------------------------------------------------------------------------------
@@ -119,7 +117,7 @@ async def test_handler_that_pauses_with_the_arguments_can_take_an_edit(till, dec
 )
 async def test_answer_that_cannot_be_used_runs_nothing(till, answer, says_what):
     """Whoever resumes the graph without this library."""
-    graph = agent(till.decorated("sync", handler))
+    graph = agent(till.decorated(handler))
     (first,) = (await graph.ainvoke(GO, CONFIG))["__interrupt__"]
 
     with pytest.raises(DecisionNotAllowedError, match=says_what):
@@ -132,10 +130,9 @@ async def test_outcome_of_a_call_that_was_asked_with_its_defaults_is_reported(ti
     """The tool starts with what the model wrote, which is less than people read."""
     approvals = deciding(approve())
 
-    await run(agent(till.decorated("sync", handler)), GO, approvals=approvals, config=CONFIG)
+    await run(agent(till.decorated(handler)), GO, approvals=approvals, config=CONFIG)
 
-    (reported,) = (await approvals.record(approvals.asked[0].id)).outcomes()
-    assert reported.outcome == Outcome.done("paid 5 to al")
+    assert await outcomes_of(approvals) == [Outcome.done("paid 5 to al")]
 
 
 async def test_typed_and_injected_arguments_are_shown_as_json_and_run_as_they_are():
@@ -151,11 +148,14 @@ async def test_typed_and_injected_arguments_are_shown_as_json_and_run_as_they_ar
 
     turn = says(("book", {"day": "2026-11-20"}), ("book", {"day": "2026-11-21"}))
     graph = create_agent(ScriptedModel(turns=[turn, DONE]), [book], checkpointer=InMemorySaver())
-    reviewer = ScriptedReviewer([approve(), edit({"day": "2026-12-24"})])
+    approvals = deciding(approve(), edit({"day": "2026-12-24"}))
 
-    await run(graph, GO, approvals=InMemoryApprovalClient(reviewer), config=CONFIG)
+    await run(graph, GO, approvals=approvals, config=CONFIG)
 
-    assert [action.args for action in reviewer.asked] == [{"day": "2026-11-20"}, {"day": "2026-11-21"}]
+    assert [action.args for action in approvals.reviewer.asked] == [
+        {"day": "2026-11-20"},
+        {"day": "2026-11-21"},
+    ]
     assert sorted(booked) == [(date(2026, 11, 20), "call_1"), (date(2026, 12, 24), "call_2")]
 
 
@@ -167,17 +167,14 @@ async def test_asynchronous_tool_under_the_decorator_that_blocks_is_refused_befo
         """Book a day."""
         return "booked"
 
-    graph = create_agent(
-        ScriptedModel(turns=[says(("book", {"day": "2026-11-20"})), DONE]),
-        [book],
-        checkpointer=InMemorySaver(),
-    )
-    reviewer = ScriptedReviewer([])
+    model = ScriptedModel(turns=[says(("book", {"day": "2026-11-20"})), DONE])
+    graph = create_agent(model, [book], checkpointer=InMemorySaver())
+    approvals = deciding()
 
     with pytest.raises(InvalidRequestError, match=r"book is asynchronous.*human_in_the_loop_async"):
-        await run(graph, GO, approvals=InMemoryApprovalClient(reviewer), config=CONFIG)
+        await run(graph, GO, approvals=approvals, config=CONFIG)
 
-    assert reviewer.asked == []
+    assert approvals.asked == ()
 
 
 # --- By hand ------------------------------------------------------------------------------------------------------
@@ -185,7 +182,7 @@ async def test_asynchronous_tool_under_the_decorator_that_blocks_is_refused_befo
 
 async def test_pauses_are_converted_without_run(till):
     """`to_request` and `to_resume` know the default handler's form."""
-    graph = agent(till.decorated("sync"))
+    graph = agent(till.decorated())
     pauses = (await graph.ainvoke(GO, CONFIG))["__interrupt__"]
 
     (config,) = to_request(pauses).review_configs

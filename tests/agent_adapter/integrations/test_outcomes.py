@@ -19,17 +19,8 @@ from agent_adapter.testing import approve
 from tests.agent_adapter.integrations import desk
 from tests.agent_adapter.integrations.office import DONE, gated, run_thread
 from tests.agent_adapter.integrations.test_openai_agents_kinds import CUSTOM, PATCH, SHELL, Sums, patch, shell
-from tests.support.deciding import deciding
+from tests.support.deciding import deciding, outcomes_of
 from tests.support.scripted_model import says
-
-
-async def outcomes_of(client):
-    """Give what was reported about each action of each question."""
-    return [
-        [each and each.outcome for each in (await client.record(asked.id)).outcomes()]
-        for asked in client.asked
-    ]
-
 
 # --- LangChain and LangGraph --------------------------------------------------------------------------------------
 
@@ -63,7 +54,7 @@ async def test_what_becomes_of_a_call_is_reported_however_its_tool_says_it(made,
     client = deciding(approve())
     await run_thread(agent_with(made), client)
 
-    assert await outcomes_of(client) == [[outcome]]
+    assert await outcomes_of(client) == [outcome]
 
 
 async def test_a_tool_that_is_retried_and_then_works_is_done():
@@ -83,7 +74,7 @@ async def test_a_tool_that_is_retried_and_then_works_is_done():
     await run_thread(agent_with(charge, retry), client)
 
     assert len(attempts) == 3
-    assert await outcomes_of(client) == [[Outcome.done("charged")]]
+    assert await outcomes_of(client) == [Outcome.done("charged")]
 
 
 # --- OpenAI Agents SDK --------------------------------------------------------------------------------------------
@@ -134,7 +125,7 @@ async def test_tools_of_an_agent_that_is_used_as_a_tool_are_reported(own, is_str
     outer, client = Agent(name="lead", model=model, tools=[ask]), deciding(approve(), approve())
     await sdk_run(outer, client, is_streamed=is_streamed)
 
-    assert await outcomes_of(client) == [[Outcome.done("done")], [outcome]]
+    assert await outcomes_of(client) == [Outcome.done("done"), outcome]
 
 
 @pytest.mark.parametrize("kind", [Agent, EditableMCPAgent])
@@ -149,7 +140,7 @@ async def test_tools_of_a_local_mcp_server_are_reported(kind, is_inside):
     client = deciding(approve())
     await openai_agents.run(agent, "go", approvals=client)
 
-    ((outcome,),) = await outcomes_of(client)
+    (outcome,) = await outcomes_of(client)
     assert (outcome.status, "2" in outcome.text) == ("done", True)
 
 
@@ -161,7 +152,7 @@ async def test_an_error_that_ends_the_run_of_an_agent_used_as_a_tool_is_a_failur
     with pytest.raises(ConsumedError):
         await openai_agents.run(Agent(name="lead", model=model, tools=[ask]), "go", approvals=client)
 
-    (agents,), (charged,) = await outcomes_of(client)
+    agents, charged = await outcomes_of(client)
     assert charged == NO_FUNDS
     assert (agents.status, "no funds for 5" in agents.text) == ("failed", True)
 
@@ -194,4 +185,4 @@ async def test_a_call_that_is_no_function_is_reported(tool, call, outcome):
     with contextlib.suppress(Exception):
         await openai_agents.run(agent, "go", approvals=client)
 
-    assert await outcomes_of(client) == [[outcome]]
+    assert await outcomes_of(client) == [outcome]

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.support.deciding import deciding
+from tests.support.deciding import deciding, outcomes_of
 from tests.support.lanes import require_spoonai
 
 require_spoonai()
@@ -412,12 +412,6 @@ async def test_name_of_no_tool_is_an_error_before_the_model_is_asked(office, who
 
 
 # --- What became of the calls --------------------------------------------------------------------------------------
-
-
-async def outcomes_of(approvals):
-    """Give what was reported about each action of the only question."""
-    (asked,) = approvals.asked
-    return [each and each.outcome for each in (await approvals.record(asked.id)).outcomes()]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
-"""A tool that pays, decorated by langchain-dev-utils in the ways that there are, and agents that use it."""
+"""A tool that pays, decorated by langchain-dev-utils, and agents that use it."""
 
 from langchain.agents import create_agent
-from langchain_dev_utils.tool_calling import InterruptParams, human_in_the_loop, human_in_the_loop_async
+from langchain_dev_utils.tool_calling import InterruptParams, human_in_the_loop
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import interrupt
 
@@ -10,28 +10,20 @@ from tests.support.scripted_model import ScriptedModel, says
 
 
 class Till:
-    """A tool that pays, decorated in the ways that there are, and what it paid."""
+    """A tool that pays, and what it paid."""
 
     def __init__(self):
         self.paid = []
 
-    def decorated(self, kind, given=None):
+    def decorated(self, given=None):
         """Give the tool with the decorator's own handler, or with this one."""
-        if kind == "sync":
 
-            def pay(to: str, amount: int = 5) -> str:
-                """Pay somebody."""
-                self.paid.append((to, amount))
-                return f"paid {amount} to {to}"
-
-            return human_in_the_loop(handler=given)(pay)
-
-        async def pay(to: str, amount: int = 5) -> str:
+        def pay(to: str, amount: int = 5) -> str:
             """Pay somebody."""
             self.paid.append((to, amount))
             return f"paid {amount} to {to}"
 
-        return human_in_the_loop_async(handler=given)(pay)
+        return human_in_the_loop(handler=given)(pay)
 
 
 def agent(pay, *calls):
