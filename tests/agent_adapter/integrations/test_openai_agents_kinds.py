@@ -190,7 +190,7 @@ async def test_a_call_that_nobody_could_approve_is_refused(item, says_what):
 class TestAgentsAsTools:
     """An agent that another one calls: its call may wait, and so may the calls inside."""
 
-    def agents(self, desk, *, parameters=None):
+    def agents(self, desk):
         @editable
         @function_tool(needs_approval=True)
         def search(words: str) -> str:
@@ -245,26 +245,23 @@ class TestAgentsAsTools:
         assert keys == [None]
 
 
-class TestHandoffs:
-    """The run goes on with another agent, which pauses in its turn."""
+@pytest.mark.parametrize("wrap", [lambda agent: agent, handoff])
+async def test_after_a_handoff_the_other_agents_tools_are_asked_about(wrap):
+    """Edit works there as well, and the agent that asks is named."""
+    desk = Desk()
+    billing = desk.agent(says(("cancel_order", {"order": 7, "reason": "x"})), DONE, name="Billing")
+    front = Agent(
+        name="Front",
+        model=ScriptedModel([says(("transfer_to_billing", {}), first_call=5)]),
+        handoffs=[wrap(billing)],
+    )
+    approvals = deciding(edit({"order": 99, "reason": "x"}))
 
-    @pytest.mark.parametrize("wrap", [lambda agent: agent, handoff])
-    async def test_the_other_agents_tools_are_asked_about(self, wrap):
-        """Edit works there as well, and the agent that asks is named."""
-        desk = Desk()
-        billing = desk.agent(says(("cancel_order", {"order": 7, "reason": "x"})), DONE, name="Billing")
-        front = Agent(
-            name="Front",
-            model=ScriptedModel([says(("transfer_to_billing", {}), first_call=5)]),
-            handoffs=[wrap(billing)],
-        )
-        approvals = deciding(edit({"order": 99, "reason": "x"}))
+    result = await run(front, "go", approvals=approvals)
 
-        result = await run(front, "go", approvals=approvals)
-
-        assert desk.ran == [("cancel_order", {"order": 99, "reason": "x"})]
-        assert result.last_agent is billing
-        assert [interrupt.context.subagent for interrupt in approvals.asked] == ["Billing"]
+    assert desk.ran == [("cancel_order", {"order": 99, "reason": "x"})]
+    assert result.last_agent is billing
+    assert [interrupt.context.subagent for interrupt in approvals.asked] == ["Billing"]
 
 
 def with_servers(ran, *turns):

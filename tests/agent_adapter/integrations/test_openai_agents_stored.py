@@ -22,17 +22,12 @@ async def stored(agent, **options):
     return PausedRun.of(agent, await Runner.run(agent, "go"), **options).dump()
 
 
-def following(desk, *turns, **options):
-    """Make the same agent in another process, whose model has these turns left."""
-    return desk.agent(*turns, **options)
-
-
 async def test_every_pause_of_a_stored_run_keeps_its_identity():
     """The run's id, its turn and what may be decided for good travel with it."""
     desk = Desk()
     approvals = deciding(approve(), approve())
     text = await stored(desk.agent(says(CANCEL)), allow_always=["cancel_order"])
-    agent = following(desk, AGAIN, DONE)
+    agent = desk.agent(AGAIN, DONE)
 
     first = (await PausedRun.load(agent, text)).interrupt(approvals)
     _, paused = await resumed(await PausedRun.load(agent, text), approvals)
@@ -75,7 +70,7 @@ async def test_a_call_whose_tool_has_changed_is_refused():
     """It is another one, with what the tool takes now: the question of before stands."""
     desk, approvals = Desk(), deciding(approve())
     text = await stored(desk.agent(says(CANCEL)))
-    agent = following(desk, DONE)
+    agent = desk.agent(DONE)
     await approvals.publish((await PausedRun.load(agent, text)).interrupt(approvals))
 
     @editable
@@ -94,18 +89,16 @@ async def test_a_call_whose_tool_has_changed_is_refused():
 class TestEndings:
     """What becomes of the question when the resumed run does not end well."""
 
-    def failing(self, desk, error):
-        @function_tool(needs_approval=True, failure_error_function=None)
-        def break_down() -> str:
-            desk.ran.append("break_down")
-            raise error
-
-        return desk.agent(says(("break_down", {})), DONE, more=[break_down])
-
     async def test_a_run_that_fails_has_used_its_answer(self):
         """Its tool may have run, so it is not run again with the same approval."""
         desk, approvals = Desk(), deciding(approve())
-        agent = self.failing(desk, RuntimeError("boom"))
+
+        @function_tool(needs_approval=True, failure_error_function=None)
+        def break_down() -> str:
+            desk.ran.append("break_down")
+            raise RuntimeError("boom")
+
+        agent = desk.agent(says(("break_down", {})), DONE, more=[break_down])
         paused = PausedRun.of(agent, await Runner.run(agent, "go"))
         text = paused.dump()
 

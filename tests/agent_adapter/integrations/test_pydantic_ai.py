@@ -224,23 +224,16 @@ async def test_calls_from_outside_are_left_to_a_handler_of_the_agent():
     assert answers_to_model(result) == {"call_1": ("success", "paid 7"), "call_2": ("success", "2 kg")}
 
 
-def without_requests(value):
-    value["deferred_tool_requests"] = None
-
-
-def with_fewer_requests(value):
-    value["deferred_tool_requests"]["approvals"].pop()
-
-
-def without_messages(value):
-    value["messages"].clear()
-
-
-def without_run(value):
-    value["messages"][1]["run_id"] = None
-
-
-@pytest.mark.parametrize("change", [without_requests, with_fewer_requests, without_messages, without_run])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda value: value.update(deferred_tool_requests=None),
+        lambda value: value["deferred_tool_requests"]["approvals"].pop(),
+        lambda value: value["messages"].clear(),
+        lambda value: value["messages"][1].update(run_id=None),
+    ],
+    ids=["no requests", "fewer requests", "no messages", "no run"],
+)
 async def test_a_conversation_that_does_not_say_what_waits_is_refused(change):
     """Pydantic AI would drop its open calls, or ask for more answers after people have given theirs."""
     counter, approvals = Counter(), deciding(approve(), approve())
