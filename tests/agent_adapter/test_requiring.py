@@ -352,21 +352,6 @@ class Node(BaseModel):
     below: "list[Node]" = []
 
 
-@pytest.mark.parametrize(
-    ("kind", "approved"),
-    [
-        (Doubled, {"amount": 5}), (list[Trimmed], [" al"]), (Filled, {"to": "al"}), (Guessed, "slow"),
-        (list[OnErrorOmit[int]], [1, "x"]),
-    ],
-    ids=str,
-)  # fmt: skip
-def test_what_the_code_of_a_type_makes_of_a_value_does_not_run(kind, approved):
-    """People have read another one."""
-    value = TypeAdapter(kind).validate_python(approved)
-
-    assert refused(paying(kind), {"payment": approved}, payment=value) == "arguments"
-
-
 class Loose(BaseModel):
     model_config = ConfigDict(extra="allow")
 
@@ -447,6 +432,11 @@ class Ordered(BaseModel):
 
 
 LOST = [
+    (Doubled, '{"amount":5}', "payment.amount"),
+    (list[Trimmed], '[" al"]', "payment[0]"),
+    (Filled, '{"to":"al"}', "payment.to"),
+    (Guessed, '"slow"', "payment"),
+    (list[OnErrorOmit[int]], '[1,"x"]', "payment"),
     (Fixed, '{"to":"al","amount":7}', "payment.amount"),
     (list[Fixed], '[{"to":"al","amount":7}]', "payment[0].amount"),
     (ReadOnly, '{"recipient":"al"}', "payment.recipient"),
