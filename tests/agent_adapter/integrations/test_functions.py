@@ -1,7 +1,6 @@
 """Plain functions: what was decided is what runs, once, or not at all."""
 
 import asyncio
-import contextlib
 import threading
 from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
@@ -25,36 +24,18 @@ from agent_adapter.sync import SyncApprovalClient
 from agent_adapter.testing import (
     REVIEWER,
     InMemoryApprovalClient,
-    ScriptedReviewer,
     approve,
     edit,
     reject,
     respond,
 )
 from tests.support.builders import a_resume
+from tests.support.deciding import deciding
 
 
 class Money(BaseModel):
     amount: Decimal
     currency: str = "EUR"
-
-
-def scripted(*answers):
-    """A client whose reviewer gives these answers, and the reviewer."""
-    reviewer = ScriptedReviewer(list(answers))
-    return InMemoryApprovalClient(reviewer), reviewer
-
-
-def interrupts_of(approvals):
-    return list(approvals.asked)
-
-
-@contextlib.contextmanager
-def blocking(*answers):
-    """The same for functions that block."""
-    approvals, reviewer = scripted(*answers)
-    with SyncApprovalClient(approvals) as client:
-        yield client, reviewer
 
 
 class Till:
@@ -101,7 +82,7 @@ async def test_arguments_that_change_while_people_decide_run_as_they_were_shown(
 async def test_run_offers_what_the_decorator_does():
     """Decisions, description, condition, value of a rejection and options in one call."""
     till = Till()
-    approvals, reviewer = scripted(reject("No."))
+    approvals = deciding(reject("No."))
 
     answer = await run(
         till.pay,
@@ -115,8 +96,8 @@ async def test_run_offers_what_the_decorator_does():
     )
 
     assert answer == "pay was rejected and did not run: No."
-    assert reviewer.asked[0].description == "Pay dana."
-    (interrupt,) = interrupts_of(approvals)
+    (interrupt,) = approvals.asked
+    assert interrupt.request.action_requests[0].description == "Pay dana."
     assert interrupt.route.channel == "C0MONEY"
     assert interrupt.request.review_configs[0].allowed_decisions == ("approve", "reject")
 
@@ -124,7 +105,7 @@ async def test_run_offers_what_the_decorator_does():
 async def test_run_keeps_the_loop_free_for_a_function_that_blocks():
     """A plain function runs in a thread of its own."""
     loops = threading.get_ident()
-    approvals, _ = scripted(approve())
+    approvals = deciding(approve())
 
     def where() -> int:
         return threading.get_ident()
@@ -137,17 +118,17 @@ async def test_run_keeps_the_loop_free_for_a_function_that_blocks():
 
 async def test_a_call_that_is_not_gated_runs_unasked():
     till = Till()
-    approvals, reviewer = scripted()
+    approvals = deciding()
     pay = requires_approval(approvals, when=lambda call: call.args["to"] != "dana")(till.pay)
 
     assert await pay(**a_payment()) == "paid dana"
-    assert reviewer.asked == []
+    assert approvals.asked == ()
 
 
 async def test_options_are_of_the_decorator_or_of_single_calls():
     """What is said for a call goes before what is said for all; outside of the block all is as before."""
     till = Till()
-    approvals, _ = scripted(approve(), approve(), approve())
+    approvals = deciding(approve(), approve(), approve())
     pay = requires_approval(approvals, channel="C0MONEY", expires_in=timedelta(minutes=5))(till.pay)
 
     with asking(context=Context(requested_by="U0NOOR")):
@@ -156,7 +137,7 @@ async def test_options_are_of_the_decorator_or_of_single_calls():
         await pay(**a_payment())
     await pay(**a_payment())
 
-    asked = interrupts_of(approvals)
+    asked = approvals.asked
     assert [i.route.channel for i in asked] == ["C0OTHER", "C0MONEY", "C0MONEY"]
     assert [i.context.requested_by for i in asked] == ["U0NOOR", "U0NOOR", None]
     assert {i.expires_in for i in asked} == {timedelta(minutes=5)}
@@ -168,7 +149,7 @@ async def test_options_are_of_the_decorator_or_of_single_calls():
 @pytest.mark.parametrize("ends", [ConnectionError, asyncio.CancelledError])
 async def test_a_call_that_fails_or_is_cancelled_as_it_runs_uses_up_the_approval(ends):
     """It ran as decided, and nobody knows how far it came: a second try needs a second yes."""
-    approvals, _ = scripted(approve())
+    approvals = deciding(approve())
     started, tried = asyncio.Event(), []
 
     async def send(to: str) -> None:
@@ -198,10 +179,8 @@ SENDER = ContextVar("sender", default="nobody")
 
 def test_a_function_that_blocks_runs_in_the_thread_that_called_it():
     """Its connections, locals and context are those of its caller."""
-    with blocking(approve(), edit({"to": "erik"}), respond("by hand"), reject("No.")) as (
-        approvals,
-        reviewer,
-    ):
+    people = deciding(approve(), edit({"to": "erik"}), respond("by hand"), reject("No."))
+    with SyncApprovalClient(people) as approvals:
 
         @requires_approval(approvals)
         def send(to: str) -> str:
@@ -217,12 +196,13 @@ def test_a_function_that_blocks_runs_in_the_thread_that_called_it():
             send(to="dana")
         error = rejected.value
         assert (error.tool, error.reason, error.decided_by) == ("send", "No.", REVIEWER)
-        assert [action.args for action in reviewer.asked] == [{"to": "dana"}] * 4
+        assert [action.args for action in people.reviewer.asked] == [{"to": "dana"}] * 4
 
 
 def test_a_function_that_blocks_refuses_to_stop_a_loop():
     """Called where a loop runs it would stop everything, on the client's own loop for ever: it says what to do instead."""
-    with blocking(approve()) as (approvals, reviewer):
+    people = deciding(approve())
+    with SyncApprovalClient(people) as approvals:
 
         @requires_approval(approvals)
         def send(to: str) -> str:
@@ -237,7 +217,7 @@ def test_a_function_that_blocks_refuses_to_stop_a_loop():
         for drive in (asyncio.run, approvals.run):
             with pytest.raises(AgentAdapterError, match=r"block.*asyncio\.to_thread"):
                 drive(careless())
-        assert reviewer.asked == []
+        assert people.asked == ()
         assert asyncio.run(careful()) == "sent to dana"
 
 
@@ -263,7 +243,7 @@ MISTAKES = [
 )
 def test_a_mistake_is_an_error_at_the_decorator(function, given, problem):
     """Before any call, with the cure."""
-    approvals, _ = scripted()
+    approvals = deciding()
 
     with pytest.raises(InvalidRequestError, match=problem):
         requires_approval(approvals, **given)(function)
@@ -272,13 +252,13 @@ def test_a_mistake_is_an_error_at_the_decorator(function, given, problem):
 @pytest.mark.parametrize("given", [{"chanel": "C0MONEY"}, {"key": ""}, {"key": None}, {"key": 5}])
 async def test_a_mistake_in_the_options_of_a_call_asks_nobody(given):
     """An empty key would name every call."""
-    approvals, reviewer = scripted()
+    approvals = deciding()
 
     with pytest.raises(InvalidRequestError, match=r"no such option|cannot name a call"), asking(**given):
         pass
     with pytest.raises(InvalidRequestError, match=r"no such option|cannot name a call"):
         await run(_plain, {"to": "dana"}, approvals=approvals, **given)
-    assert reviewer.asked == []
+    assert approvals.asked == ()
 
 
 # --- By hand ------------------------------------------------------------------------------------------------------
@@ -289,7 +269,7 @@ async def test_the_converters_work_by_themselves():
     till = Till()
     call = Call.of(till.pay, a_payment())
     request = to_request(call, Gate({"pay": {"allowed_decisions": ["approve", "edit"]}}))
-    approvals, _ = scripted(edit({**SHOWN, "to": "erik"}))
+    approvals = deciding(edit({**SHOWN, "to": "erik"}))
 
     resume = await approvals.review(request)
 

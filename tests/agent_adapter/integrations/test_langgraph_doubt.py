@@ -12,7 +12,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import interrupt
 
 from agent_adapter.errors import InvalidRequestError
-from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
+from agent_adapter.testing import approve, edit, reject, respond
 from tests.agent_adapter.integrations.office import (
     DONE,
     GATED,
@@ -61,14 +61,14 @@ def as_a_subagent(office):
 @pytest.mark.parametrize("make", [alone, as_a_node, as_a_subagent])
 async def test_two_calls_of_one_id_are_refused_where_langchain_would_mix_them_up(make):
     """An edit of one would run twice, and the approved one never: nobody is asked, nothing runs, the cure is named."""
-    office, reviewer = Office(), ScriptedReviewer([edit({**MAIL, "to": "c@x.com"}), approve()])
+    office, approvals = Office(), deciding(edit({**MAIL, "to": "c@x.com"}), approve())
     graph = make(office)
 
     for given in (GO, None):
         with pytest.raises(InvalidRequestError, match=r"2 calls of one turn the id 'call_0'.*per_call"):
-            await run_thread(graph, InMemoryApprovalClient(reviewer), given)
+            await run_thread(graph, approvals, given)
 
-    assert reviewer.asked == []
+    assert approvals.asked == ()
     assert office.ran == []
 
 

@@ -19,7 +19,7 @@ from agent_adapter.errors import AgentAdapterError, DecisionNotAllowedError, Inv
 from agent_adapter.integrations.functions import requires_approval
 from agent_adapter.integrations.openai_agents import PausedRun, editable, run, stream, to_request, to_resume
 from agent_adapter.integrations.openai_agents.tools import DecidedCall, going_on
-from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject, respond
+from agent_adapter.testing import approve, edit, reject, respond
 from agent_adapter.worker.openai_agents import ResumableAgent
 from tests.agent_adapter.integrations.desk import DONE, MAIL, TURN, Desk, answers_to_model, says
 from tests.support.builders import a_resume
@@ -384,7 +384,7 @@ ANSWERS = {
 async def test_a_stream_that_has_ended_has_the_result():
     """Calls, outputs and the last message came in one stream. The final output is what `run` would have returned, also after a pause; before the end, asking for it is an error."""
     desk = Desk()
-    approvals = InMemoryApprovalClient(ScriptedReviewer(ANSWERS))
+    approvals = deciding(**ANSWERS)
     streamed = stream(desk.agent(TURN, DONE), "go", approvals=approvals)
 
     with pytest.raises(AgentAdapterError, match="has not finished: iterate over its events"):

@@ -28,7 +28,7 @@ from agent_adapter.integrations.openai_agents import (
     stream,
     to_request,
 )
-from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer, approve, edit, reject
+from agent_adapter.testing import approve, edit, reject
 from agent_adapter.worker.openai_agents import ResumableAgent
 from tests.agent_adapter.integrations.desk import DONE, Desk, answers_to_model, resumed, says
 from tests.support.deciding import deciding
@@ -142,7 +142,7 @@ async def test_what_is_shown_is_what_runs(kind):
     Edit is not offered: the SDK would run what the model wrote.
     """
     *_, name, shown, runs = KINDS[kind]
-    ran, reviewer = [], ScriptedReviewer([approve()])
+    ran, approvals = [], deciding(approve())
     agent = agent_of(kind, [])
     paused = await Runner.run(agent, "go")
     request = to_request(paused.interruptions)
@@ -152,9 +152,9 @@ async def test_what_is_shown_is_what_runs(kind):
     # Two servers may have a tool of one name.
     assert ("MCP server sums" in (request.action_requests[0].description or "")) is ("MCP" in kind)
 
-    result = await run(agent_of(kind, ran), "go", approvals=InMemoryApprovalClient(reviewer))
+    result = await run(agent_of(kind, ran), "go", approvals=approvals)
 
-    assert [(action.name, action.args) for action in reviewer.asked] == [(name, shown)]
+    assert [(action.name, action.args) for action in approvals.reviewer.asked] == [(name, shown)]
     assert ran == runs
     assert result.final_output == "done"
 
