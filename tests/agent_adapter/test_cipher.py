@@ -1,15 +1,13 @@
 """Texts in Redis that only those with a key read."""
 
-import base64
-import os
-
 import pytest
 
 from agent_adapter.cipher import RECORD_KEY, STATE_KEY, Cipher
 from agent_adapter.errors import InvalidRequestError, LockedRecordError, UnreadableContinuationError
 from agent_adapter.redis.runs import Runs
+from tests.support.builders import a_key
 
-OLD, NEW = (base64.b64encode(os.urandom(32)).decode() for _ in range(2))
+OLD, NEW = a_key(), a_key()
 HERE = {"record": "billing.1", "field": "body"}
 
 

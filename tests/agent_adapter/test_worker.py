@@ -1,20 +1,17 @@
 """Runs that outlive their process: asked by one, resumed by another."""
 
 import asyncio
-import base64
-import os
 import sys
 from datetime import timedelta
 from functools import partial
 
 import pytest
-from agents import Agent, RunHooks, ShellTool
+from agents import Agent, RunHooks
 from agents.testing import ModelStep, ScriptedModel, assistant_message
 from langchain.agents.middleware import AgentMiddleware, ToolRetryMiddleware
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
-from openai.types.responses.response_function_shell_tool_call import Action, ResponseFunctionShellToolCall
 
 from agent_adapter.cipher import Cipher
 from agent_adapter.client import ApprovalClient
@@ -35,6 +32,9 @@ from agent_adapter.worker.listing import allow_again, lines
 from agent_adapter.worker.loop import Finished, Paused
 from agent_adapter.worker.openai_agents import ResumableAgent
 from tests.agent_adapter.integrations.office import gated
+from tests.agent_adapter.integrations.test_openai_agents_kinds import SHELL, shell
+from tests.conftest import until
+from tests.support.builders import a_key
 from tests.support.deciding import admit, is_waited_for, record
 from tests.support.faults import eventually
 from tests.support.scripted_model import says
@@ -123,10 +123,6 @@ async def test_another_process_resumes_a_run(redis_url, store, notes, threads_da
     assert (over.status, result) == ("finished", "done")
     assert [await resumed(store, id) for id in (asked.interrupt_id, second)] == [True, True]
     assert await owed(store) == 0
-
-
-def a_key():
-    return base64.b64encode(os.urandom(32)).decode()
 
 
 async def eventually_all_left(redis_url, count):
@@ -256,7 +252,7 @@ async def test_run_waits_for_a_worker_of_its_version(redis_url, approvals, store
     saver, wrong = InMemorySaver(), Notes()
     asked = await decided(a_graph(notes, saver, version="2"), approvals, store)
     async with a_client(redis_url) as other, working(other, a_graph(wrong, saver, version="3")):
-        await eventually(lambda: said(caplog, "billing: langgraph/office@2"))
+        await until(lambda: "billing: langgraph/office@2" in caplog.text)
         assert await listed(redis_url) == [
             [asked, "0 min", "billing: langgraph/office@2", "no worker takes it"]
         ]
@@ -266,10 +262,6 @@ async def test_run_waits_for_a_worker_of_its_version(redis_url, approvals, store
     assert sorted(notes.calls) == RAN[:2]
     assert wrong.calls == []
     assert len([r for r in caplog.records if "no agent in this worker's registry" in r.getMessage()]) == 1
-
-
-async def said(caplog, words):
-    return any(words in record.getMessage() for record in caplog.records)
 
 
 async def test_runs_that_nobody_takes_hold_up_no_other(redis_url, approvals, store, notes):
@@ -312,7 +304,7 @@ async def test_run_of_another_agent_is_left_alone(redis_url, store, notes, caplo
         mine = await a_graph(notes, saver, version="2").start(GO, approvals=billing, config=thread("u"))
         await decide(store, mine.interrupt_id)
         async with working(billing, a_graph(notes, saver)):
-            await eventually(lambda: said(caplog, "billing: langgraph/office@2"))
+            await until(lambda: "billing: langgraph/office@2" in caplog.text)
 
     assert notes.calls == []
     assert "support" not in caplog.text
@@ -328,7 +320,7 @@ async def test_state_is_encrypted_where_a_key_is_given(redis_url, store, notes, 
     await decide(store, asked.interrupt_id)
     stored = await store._redis.hget(store.keys.run(asked.interrupt_id), "continuation")
     async with a_client(redis_url, keys=[new]) as other, working(other, agent, lease=LONG):
-        await eventually(lambda: said(caplog, "is left to others"))
+        await until(lambda: "is left to others" in caplog.text)
         left = await listed(redis_url)
         async with a_client(redis_url, keys=[new, old]) as both, working(both, agent, lease=LONG):
             await next_question(store, after=[asked.interrupt_id])
@@ -473,7 +465,7 @@ async def test_tool_that_raised_after_its_approval_does_not_run_again_by_itself(
         assert "RuntimeError when delete_file" in (await store.load(asked)).stalled
 
         assert await allow_again(redis_url, "assent", asked)
-        await eventually(lambda: ran(notes, 2))
+        await until(lambda: len(notes.calls) == 2)
         await eventually_all_left(redis_url, 1)
         await settled_down(redis_url, store)
         assert len(notes.calls) == 2
@@ -682,10 +674,6 @@ def one_that_raises(kind, notes):
     return a_graph(notes, InMemorySaver(), mode=kind)
 
 
-async def ran(notes, count):
-    return len(notes.calls) == count
-
-
 async def settled_down(redis_url, store):
     """Wait until a worker has looked at the only run once more."""
     first = await store._redis.zrange(store.keys.unresumed, 0, -1, withscores=True)
@@ -861,40 +849,24 @@ async def test_cut_off_shell_command_is_left_to_an_operator(redis_url, approvals
     doomed = a_shell_agent(ran)
     await killed_after_the_run(redis_url, doomed)
     async with working(approvals, agent):
-        await eventually(lambda: said(caplog, "a worker died when shell may have run"))
-        assert len(ran) == 1
+        await until(lambda: "a worker died when shell may have run" in caplog.text)
+        assert ran == SHELL.action.commands
         assert "--again" in (await listed(redis_url))[0][3]
         assert await allow_again(redis_url, "assent", asked)
         await eventually(lambda: resumed(store, asked))
 
-    assert len(ran) == 2
+    assert ran == 2 * SHELL.action.commands
     with pytest.raises(UnknownInterruptError, match="no such run"):
         await allow_again(redis_url, "assent", "billing.unknown")
 
 
 def a_shell_agent(ran):
-    async def execute(request):
-        ran.append(request.data.action.commands)
-        return "done"
-
-    call = ResponseFunctionShellToolCall(
-        id="s1",
-        call_id="call_1",
-        type="shell_call",
-        status="completed",
-        action=Action(commands=["rm report.txt"]),
-    )
-
     def answer(asked):
         items = asked.input if isinstance(asked.input, list) else []
-        return [assistant_message("done")] if any("output" in item for item in items) else [call]
+        return [assistant_message("done")] if any("output" in item for item in items) else [SHELL]
 
     model = ScriptedModel([ModelStep.respond(answer) for _ in range(5)])
-    return ResumableAgent(
-        "cleaner",
-        Agent(name="cleaner", model=model, tools=[ShellTool(executor=execute, needs_approval=True)]),
-        version="1",
-    )
+    return ResumableAgent("cleaner", Agent(name="cleaner", model=model, **shell(ran)), version="1")
 
 
 def test_empty_registry_is_refused(notes):

@@ -1,6 +1,8 @@
 """Interrupts and records for tests: give what matters, the rest is ordinary."""
 
 import asyncio
+import base64
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -92,6 +94,11 @@ def a_decision(
         decided_at=NOW + timedelta(minutes=5),
         note=note,
     )
+
+
+def a_key() -> str:
+    """Make a key that encrypts records, or states."""
+    return base64.b64encode(os.urandom(32)).decode()
 
 
 def a_resume(*decisions: Any, status: Any = "decided", **fields: Any) -> Resume:

@@ -1,8 +1,5 @@
 """What agents and people write, as records keep it."""
 
-import base64
-import os
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,8 +7,9 @@ from hypothesis import strategies as st
 from agent_adapter.cipher import Cipher
 from agent_adapter.errors import LockedRecordError
 from agent_adapter.redis.scripts import opened
+from tests.support.builders import a_key
 
-OLD, NEW = (base64.b64encode(os.urandom(32)).decode() for _ in range(2))
+NEW = a_key()
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 LINE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), min_size=1)
 
