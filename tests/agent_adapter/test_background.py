@@ -44,7 +44,6 @@ async def test_what_ends_a_task_is_in_the_log(unnoticed, caplog, error, lines):
 
 
 async def test_a_watch_that_is_open_while_the_client_closes_leaves_no_error_behind(redis_url, unnoticed):
-    """A waiter that never looks again is not complained about."""
     async with an_agent(redis_url) as client:
         watch = client._replies.watch("billing.x")
     del watch
@@ -54,7 +53,6 @@ async def test_a_watch_that_is_open_while_the_client_closes_leaves_no_error_behi
 
 
 def test_every_task_is_begun_where_its_end_is_noticed():
-    """Nowhere else is a task created."""
     found = [
         path.relative_to(ROOT).as_posix()
         for folder in ("agent_adapter", "bot")

@@ -298,7 +298,6 @@ def test_bound_methods_and_partials_show_what_is_left_to_give():
     ],
 )  # fmt: skip
 def test_the_error_names_arguments_that_do_not_fit(arguments, problem):
-    """The error names the function, the parameter and what it takes."""
     with pytest.raises(InvalidRequestError, match=problem):
         Inputs.of(everything).read(arguments)
 

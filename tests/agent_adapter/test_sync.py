@@ -8,6 +8,7 @@ import time
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -20,6 +21,7 @@ from bot.store.records import ApprovalStore
 from tests.support.builders import an_action, an_interrupt
 from tests.support.deciding import admit, record
 from tests.support.faults import eventually
+from tests.support.workers import ids
 
 SECOND = timedelta(seconds=1)
 
@@ -46,15 +48,6 @@ class Desk:
         self.approvals = approvals
         self.redis = open_redis(redis_url)
         self.store = ApprovalStore(self.redis, approvals.run(freeze_meta(self.redis, "assent")))
-
-    def next_question(self):
-        """Take the id that is owed a card."""
-        while True:
-            self.approvals.run(self.store.take_inbox("billing"))
-            works = self.approvals.run(self.store.lease_work("undrawn", limit=1, lease=60_000))
-            if works:
-                return works[0].interrupt_id
-            threading.Event().wait(0.01)
 
     def decide(self, interrupt_id, decisions):
         self.approvals.run(self._decide(interrupt_id, decisions))
@@ -158,8 +151,12 @@ def test_an_interrupted_call_takes_its_question_back(approvals, desk, key):
     def pay(to: str) -> None: ...
 
     asked: list[str] = []
+
+    def wait() -> None:
+        asked.extend(approvals.run(eventually(partial(ids, desk.store))))
+
     options = asking(key=key) if key else nullcontext()
-    with options, ctrl_c_after(lambda: asked.append(desk.next_question())):
+    with options, ctrl_c_after(wait):
         pay("dana")
 
     if key:
@@ -244,7 +241,7 @@ def test_a_body_that_ends_after_its_client_was_left_still_uses_up_the_answer(red
     with leaving:
         interrupt = leaving.interrupt(an_interrupt(an_action("pay")).request)
         leaving.publish(interrupt)
-        desk.decide(desk.next_question(), {0: ApproveDecision()})
+        desk.decide(interrupt.id, {0: ApproveDecision()})
         body = leaving.resuming(interrupt.id, interrupt=interrupt)
         body.__enter__()
     body.__exit__(None, None, None)

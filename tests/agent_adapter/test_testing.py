@@ -23,12 +23,11 @@ def request(*calls, allowed=ALL_DECISIONS):
     return asking(*(an_action(*call, allowed=allowed) for call in calls))
 
 
-def client(answers=None):
-    return InMemoryApprovalClient(
-        ScriptedReviewer(
-            {"send_email": approve(), "delete_file": reject("no")} if answers is None else answers
-        )
-    )
+ANSWERS = {"send_email": approve(), "delete_file": reject("no")}
+
+
+def client(answers=ANSWERS):
+    return InMemoryApprovalClient(ScriptedReviewer(answers))
 
 
 # --- What the reviewer decides ---------------------------------------------------------------------------------------
@@ -57,12 +56,10 @@ async def test_edit_replaces_the_arguments_and_keeps_the_tool():
 async def test_a_list_for_a_tool_is_used_call_by_call():
     """Two calls of one tool can be decided differently, also by looking at them; a list for all goes in their order."""
     assert (await client([reject(), approve()]).review(request())).decisions == (reject(), approve())
-    reviewer = ScriptedReviewer(
-        {"delete_file": [approve(), lambda action: reject(f"keep {action.args['path']}")]}
-    )
+    by_looking = {"delete_file": [approve(), lambda action: reject(f"keep {action.args['path']}")]}
     asked = request(("delete_file", {"path": "a"}), ("delete_file", {"path": "b"}))
 
-    resume = await InMemoryApprovalClient(reviewer).review(asked)
+    resume = await client(by_looking).review(asked)
 
     assert resume.decisions == (approve(), reject("keep b"))
 

@@ -145,7 +145,6 @@ def nested(levels):
     ids=["depth", "nodes", "keys", "bytes"],
 )
 def test_limits_hold_exactly_and_say_the_cure(most, too_many, sentence):
-    """The largest allowed passes; one more is refused with its place and what to do."""
     check_arguments(most)
 
     with pytest.raises(InvalidRequestError, match=re.escape(sentence)):
@@ -196,7 +195,6 @@ def test_bombs_in_text_end_in_the_same_error(bomb):
 
 
 def test_brackets_inside_strings_do_not_nest():
-    """Text that looks like nesting is text."""
     args = {"code": '"' + "[{" * 500 + '\\"', "more": "\\"}
 
     assert decode_arguments(json.dumps(args)) == args

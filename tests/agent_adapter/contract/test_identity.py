@@ -16,7 +16,6 @@ def test_the_id_does_not_depend_on_the_order_of_pauses():
 
 
 def test_the_id_differs_by_agent_run_pauses_and_attempt():
-    """Whatever is another question has another id."""
     ids = {
         interrupt_id("billing", "run", ["p"]),
         interrupt_id("support", "run", ["p"]),

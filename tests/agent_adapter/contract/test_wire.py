@@ -264,7 +264,6 @@ def test_words_that_only_serve_comfort_never_stop_a_question(count, word, times)
     ids=["actions", "envelope", "name", "schema", "shortest", "longest"],
 )
 def test_the_limits_themselves_are_allowed(interrupt):
-    """What is exactly at a limit passes."""
     assert load_interrupt(dump_interrupt(interrupt)) == interrupt
 
 

@@ -30,25 +30,18 @@ def till():
 # --- A custom handler: the example of the package's own page ------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("decision", "paid", "said"),
-    [
-        (approve(), [("al", 5)], "paid 5 to al"),
-        (reject("why"), [], "User rejected this tool call"),
-        (None, [], "User rejected this tool call"),
-    ],
-    ids=["approve", "reject", "silence"],
-)
-async def test_handler_that_pauses_with_a_sentence_gets_accept_or_reject(till, decision, paid, said):
-    """As in the package's page, without a name for what it reads."""
-    graph, approvals = agent(till.decorated(asks_in_a_sentence)), deciding(decision)
+async def test_handler_that_pauses_with_a_sentence_gets_accept_or_reject(till):
+    """As in the package's page, without a name for what it reads. Silence is a rejection."""
+    approvals = deciding(approve(), reject("why"), None)
+    graph = agent(till.decorated(asks_in_a_sentence), *({"to": name} for name in ("al", "bo", "cy")))
 
     result = await run(graph, GO, approvals=approvals, config=CONFIG)
 
     shown = {"value": "I am about to call pay. Go on?"}
-    assert [(action.name, action.args) for action in approvals.reviewer.asked] == [("pay", shown)]
-    assert till.paid == paid
-    assert answers_to_model(result) == {"call_1": ("success", said)}
+    assert [(action.name, action.args) for action in approvals.reviewer.asked] == [("pay", shown)] * 3
+    assert till.paid == [("al", 5)]
+    said = ["paid 5 to al", *["User rejected this tool call"] * 2]
+    assert answers_to_model(result) == {f"call_{n}": ("success", text) for n, text in enumerate(said, 1)}
 
 
 @pytest.mark.parametrize("dialect", [None, "accept_reject"])
@@ -73,33 +66,21 @@ PAYS = custom(
 )
 
 
-@pytest.mark.parametrize(
-    ("decision", "paid", "said"),
-    [
-        (approve(), [("al", 5)], "paid 5 to al"),
-        (edit({"to": "bo", "amount": 2}), [("bo", 2)], "paid 2 to bo"),
-        (reject("why"), [], "not paid"),
-    ],
-    ids=["approve", "edit", "reject"],
-)
-async def test_handler_that_pauses_with_the_arguments_can_take_an_edit(till, decision, paid, said):
+async def test_handler_that_pauses_with_the_arguments_can_take_an_edit(till):
     """The card has the name and the fields of the tool, and people read later what became of the call."""
-    approvals = deciding(decision)
+    approvals = deciding(approve(), edit({"to": "di", "amount": 2}), reject("why"))
+    graph = agent(till.decorated(asks_with_the_arguments), *({"to": name} for name in ("al", "bo", "cy")))
 
-    result = await run(
-        agent(till.decorated(asks_with_the_arguments)),
-        GO,
-        approvals=approvals,
-        config=CONFIG,
-        dialect=PAYS,
-    )
+    result = await run(graph, GO, approvals=approvals, config=CONFIG, dialect=PAYS)
 
     (asked,) = approvals.asked
-    assert asked.request.action_requests == (ActionRequest(name="pay", args={"to": "al", "amount": 5}),)
+    shown = ActionRequest(name="pay", args={"to": "al", "amount": 5})
+    assert asked.request.action_requests[0] == shown
     assert set(asked.request.review_configs[0].args_schema["properties"]) == {"to", "amount"}
-    assert till.paid == paid
-    assert answers_to_model(result) == {"call_1": ("success", said)}
-    assert await outcomes_of(approvals) == [Outcome.done(said) if paid else None]
+    assert sorted(till.paid) == [("al", 5), ("di", 2)]
+    said = ["paid 5 to al", "paid 2 to di", "not paid"]
+    assert answers_to_model(result) == {f"call_{n}": ("success", text) for n, text in enumerate(said, 1)}
+    assert await outcomes_of(approvals) == [Outcome.done(said[0]), Outcome.done(said[1]), None]
 
 
 # --- Our handler --------------------------------------------------------------------------------------------------

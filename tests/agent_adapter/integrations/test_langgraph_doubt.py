@@ -84,7 +84,6 @@ async def test_two_calls_of_one_id_are_refused_where_langchain_would_mix_them_up
     ids=["both", "first", "second", "edit", "respond and edit"],
 )
 async def test_review_per_call_keeps_two_calls_of_one_id_apart(first, second, sent):
-    """Each decision reaches the call it is about."""
     office = Office()
     approvals = deciding(first, second)
 

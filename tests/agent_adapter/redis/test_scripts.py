@@ -46,7 +46,6 @@ def test_a_script_opens_with_its_keys_and_arguments(path):
 
 @of(SCRIPTS)
 def test_keys_have_one_order(path):
-    """In every script that takes them."""
     listed = [name for name in read(path).keys if name in ORDER]
 
     assert listed == sorted(listed, key=ORDER.index)
