@@ -16,17 +16,17 @@ from agent_adapter.errors import (
     UnknownInterruptError,
 )
 from agent_adapter.redis import claims
-from agent_adapter.testing import InMemoryApprovalClient, ScriptedReviewer
 from playground.redis_server import RedisServer
 from tests.agent_adapter.test_client import approved, batch
 from tests.conftest import an_agent, until
+from tests.support.deciding import deciding
 
 MINUTE = timedelta(minutes=1)
 
 
 async def asked(*decisions):
     """Ask about one action for each decision; the reviewer of the client has it ready."""
-    client = InMemoryApprovalClient(ScriptedReviewer(decisions))
+    client = deciding(*decisions)
     interrupt = client.interrupt(batch(*(f"tool{n}" for n in range(len(decisions)))))
     return client, await client.publish(interrupt)
 

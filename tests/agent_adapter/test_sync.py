@@ -50,11 +50,8 @@ class Desk:
         self.store = ApprovalStore(self.redis, approvals.run(freeze_meta(self.redis, "assent")))
 
     def decide(self, interrupt_id, decisions):
-        self.approvals.run(self._decide(interrupt_id, decisions))
-
-    async def _decide(self, interrupt_id, decisions):
-        await admit(self.store, interrupt_id)
-        await record(self.store, interrupt_id, decisions)
+        self.approvals.run(admit(self.store, interrupt_id))
+        self.approvals.run(record(self.store, interrupt_id, decisions))
 
 
 @pytest.fixture

@@ -1,12 +1,11 @@
 """Every dialect, every decision, every situation: what the framework is handed."""
 
 import re
+from itertools import chain
 
 import pytest
 
-from agent_adapter.contract.hitl import HITLRequest
 from agent_adapter.contract.identity import action_fingerprints
-from agent_adapter.contract.interrupt import Interrupt
 from agent_adapter.contract.record import decided, dump_recorded, read_resume
 from agent_adapter.dialects import DIALECTS, RECOGNISED, detect
 from agent_adapter.errors import DecisionNotAllowedError, InterruptEndedError
@@ -22,6 +21,7 @@ from tests.agent_adapter.dialects.conformance import (
     TOOL,
     printed,
 )
+from tests.support.builders import an_interrupt
 
 EACH = pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name.replace("`", ""))
 
@@ -29,20 +29,6 @@ EACH = pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: langu
 def requests_of(language, count):
     """Read the pauses that ask about this many calls."""
     return [DIALECTS[language.dialect].to_request(payload) for payload in language.pauses(count)]
-
-
-def interrupt_about(requests):
-    """Gather the pauses into one interrupt."""
-    return Interrupt(
-        id="test.1",
-        agent="test",
-        request=HITLRequest(
-            action_requests=tuple(action for request in requests for action in request.action_requests),
-            review_configs=tuple(config for request in requests for config in request.review_configs),
-        ),
-        pauses=tuple(str(number) for number, request in enumerate(requests) for _ in request.action_requests),
-        run="run-1",
-    )
 
 
 def card_of(interrupt, situation, decisions):
@@ -61,7 +47,8 @@ def answers_to(language, decision, situation):
     dialect = DIALECTS[language.dialect]
     payloads = language.pauses(1 if situation == "single" else 2)
     requests = [dialect.to_request(payload) for payload in payloads]
-    interrupt = interrupt_about(requests)
+    asked = [zip(each.action_requests, each.review_configs, strict=True) for each in requests]
+    interrupt = an_interrupt(*chain.from_iterable(asked))
     decisions = [decision, DECISIONS[language.yes]] if situation == "batch" else [decision]
     card = card_of(interrupt, situation, decisions)
     resume = read_resume(interrupt, card, deadline=1, now=0, grace=0)
