@@ -193,7 +193,9 @@ class Api:
         _check_answered(await agent.record(interrupt_id))
         await agent.claim(interrupt_id, _owner(body.claim), timedelta(seconds=body.seconds))
         # What was read before may be another answer: Redis can have gone back.
-        return answer(describe(await agent.record(interrupt_id)).dump())
+        record = await agent.record(interrupt_id)
+        _check_answered(record)
+        return answer(describe(record).dump())
 
     async def resumed(self, request: web.Request) -> web.Response:
         """Note that the run went on. Final."""

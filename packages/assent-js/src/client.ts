@@ -1,6 +1,7 @@
 /** The client: ask people in Slack, wait for them, and use each answer once. */
 
 import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 
 import { type Call, copied, DecidedCall, toRequest } from "./calls.js";
 import * as errors from "./errors.js";
@@ -11,6 +12,7 @@ import { copyOf, digestOf } from "./json.js";
 const POLL = 50;
 const LEASE = 30;
 const PATIENCE = 10;
+const ASK_AGAIN = [errors.NotDecidedError, errors.UnknownInterruptError, errors.InterruptEndedError];
 
 /** Where, for whom and how long to ask. */
 export interface Asking {
@@ -99,6 +101,7 @@ export class Assent {
    * @throws InterruptEndedError when one of them ended without an answer: then nothing may be resumed.
    * @throws ConsumedError when the run was already resumed.
    * @throws ClaimedError when another process is resuming it.
+   * @throws ConflictError when Redis went back after the claim, and people decided otherwise.
    */
   async reviewing<T>(
     pauses: readonly Pause[],
@@ -118,6 +121,7 @@ export class Assent {
         const [claim, asked] = [crypto.randomUUID(), await Promise.all(pauses.map(ask))];
         const states = await this.#claimed(claim, asked, ends);
         if (states) return await this.#resumed(claim, states, body, stop.signal);
+        await sleep(1000, undefined, { signal: ends });
       }
     } finally {
       stop.abort();
@@ -167,7 +171,8 @@ export class Assent {
       }
     } catch (error) {
       await this.#giveBack(claim, asked);
-      if (error instanceof errors.NotDecidedError) return undefined;
+      // Redis went back, came back empty, or it ended in this moment: asking again says what is so now.
+      if (ASK_AGAIN.some((kind) => error instanceof kind)) return undefined;
       throw error;
     }
   }
@@ -176,11 +181,12 @@ export class Assent {
   async #resumed<T>(claim: string, states: State[], body: Body<T>, stop: AbortSignal): Promise<T> {
     const [lost, over] = [new AbortController(), new AbortController()];
     const renewal = this.#renewed(claim, states, AbortSignal.any([stop, over.signal]));
-    renewal.catch((error: unknown) => lost.abort(error));
+    renewal.catch((error: unknown) => over.signal.aborted || lost.abort(error));
     try {
       const result = await Promise.race([body(states, lost.signal), renewal]);
-      await this.#send("resumed", states, { claim }, stop);
-      return result;
+      const now = await this.#send("resumed", states, { claim }, stop);
+      if (now.every(({ decisions }, index) => isDeepStrictEqual(decisions, states[index]!.decisions))) return result;
+      throw new errors.ConflictError(`${states[0]!.id}: Redis went back, and people have decided otherwise since`);
     } catch (error) {
       over.abort();
       await this.#giveBack(claim, states);
@@ -202,7 +208,7 @@ export class Assent {
   }
 
   async #giveBack(claim: string, states: State[]): Promise<void> {
-    for (const { id } of states) await this.#try("POST", `/interrupts/${id}/claim`, { claim, seconds: 0 });
+    await Promise.all(states.map(({ id }) => this.#try("POST", `/interrupts/${id}/claim`, { claim, seconds: 0 })));
   }
 
   /** Send one thing about each of these questions. */

@@ -49,18 +49,23 @@ export class Http {
   }
 
   async #try(method: string, path: string, body: string | null, signal?: AbortSignal) {
+    // The timer keeps it: Node 20 forgets an AbortSignal.timeout() that only AbortSignal.any() knows.
+    const limit = new AbortController();
+    const timer = setTimeout(() => limit.abort(), TIMEOUT);
     try {
       const answer = await fetch(`${this.url}/v1${path}`, {
         method,
         headers: { Authorization: `Bearer ${this.key}` },
         body,
-        signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT), ...(signal ? [signal] : [])]),
+        signal: AbortSignal.any([limit.signal, ...(signal ? [signal] : [])]),
         redirect: "manual",
       });
       return { status: answer.status, text: await answer.text(), after: Number(answer.headers.get("Retry-After")) };
     } catch (error) {
       signal?.throwIfAborted();
       return { status: 0, text: String((error as Error).cause ?? error), after: 0 };
+    } finally {
+      clearTimeout(timer);
     }
   }
 }

@@ -195,7 +195,7 @@ function between(t, name, change) {
   return [other({ url: `http://127.0.0.1:${proxy.address().port}/` }), asking];
 }
 
-test("what runs is what a claim answers in time; where people are asked again, they are waited for", async (t) => {
+test("what runs is what a claim answers in time; who is asked again is waited for, and what changes later is an error", async (t) => {
   const start = Date.now();
   const seen = [];
   const [client, asking] = between(t, "reboot_late", (url, text) => {
@@ -206,12 +206,15 @@ test("what runs is what a claim answers in time; where people are asked again, t
     return [0, text];
   });
 
-  const reviewing = client.reviewing(asking, { run: "late" }, ([state]) => seen.push(state.decisions[0].type));
+  const body = ([state], lost) => seen.push([state.decisions[0].type, lost]);
+  const changed = assert.rejects(client.reviewing(asking, { run: "late" }, body), assent.ConflictError);
   await dana("reboot_late", "approve:0");
-  await reviewing;
+  await changed;
 
-  // The give-back after the first one is a claim of 0 seconds.
-  assert.deepEqual(seen, ["claim", "claim", "claim", "claim", "approve"]);
+  // What is given back, after the first one and at the end, is a claim of 0 seconds.
+  assert.deepEqual(seen.toSpliced(4, 1), ["claim", "claim", "claim", "claim", "claim"]);
+  const [type, lost] = seen[4];
+  assert.deepEqual([type, lost.aborted], ["approve", false]);
 });
 
 test("a body hears that another process has taken over, and its end is an error", async (t) => {
