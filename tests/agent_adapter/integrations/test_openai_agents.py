@@ -67,6 +67,8 @@ async def test_more_calls_than_one_question_holds_are_asked_one_after_another(mo
 )
 async def test_an_editable_tool_keeps_its_policy(arguments, consulted, asked):
     """The SDK asks a callable `needs_approval` only about arguments that run as the model wrote them."""
+    if SDK < (0, 23) and not consulted:
+        pytest.skip("SDK 0.22 asks it about these, too")
     seen = []
 
     def policy(context, params, call_id):
