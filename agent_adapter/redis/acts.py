@@ -287,9 +287,8 @@ class Claim:
             *written(self.names["req"], fields),
             *([wake(self.names)] if is_told else []),
         ]
-        return Step(
-            Change(self._looks(req, card), commands, since, before, self.lease if waits else None), fence
-        )
+        lease = self.lease if waits else None
+        return Step(Change(self._looks(req, card), commands, since, before, lease), fence)
 
     def _looks(self, req: Seen, card: Seen) -> list[Words]:
         kind, names = WHATEVER if self.reads else WHERE_REFUSED, self.names

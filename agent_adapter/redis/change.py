@@ -108,13 +108,8 @@ def arguments(change: Change) -> tuple[list[Sent], Iterable[str], dict[str, Valu
         words += (len(command), *_written(command))
     # The second word of PUBLISH is a channel, not a key.
     keys = [str(command[1]) for command in change.commands if command[0] != "PUBLISH"]
-    given: dict[str, Value] = {
-        "since": change.since,
-        "before": change.before,
-        "lease": change.lease,
-        "looks": len(change.looks),
-    }
-    return words, dict.fromkeys(keys), given
+    given: dict[str, Value] = {"since": change.since, "before": change.before, "lease": change.lease}
+    return words, dict.fromkeys(keys), {**given, "looks": len(change.looks)}
 
 
 def clock_was_set(till: int, lease: int, at: int, clock: str | None, bots: Sequence[str]) -> bool:

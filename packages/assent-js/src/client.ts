@@ -12,7 +12,6 @@ import { copyOf, digestOf } from "./json.js";
 const POLL = 50;
 const LEASE = 30;
 const PATIENCE = 10;
-const ASK_AGAIN = [errors.NotDecidedError, errors.UnknownInterruptError, errors.InterruptEndedError];
 
 /** Where, for whom and how long to ask. */
 export interface Asking {
@@ -171,8 +170,8 @@ export class Assent {
       }
     } catch (error) {
       await this.#giveBack(claim, asked);
-      // Redis went back, came back empty, or it ended in this moment: asking again says what is so now.
-      if (ASK_AGAIN.some((kind) => error instanceof kind)) return undefined;
+      // Redis went back behind the decision, or came back empty.
+      if (error instanceof errors.NotDecidedError || error instanceof errors.UnknownInterruptError) return undefined;
       throw error;
     }
   }
