@@ -62,9 +62,9 @@ from agent_adapter.redis.address import address_of
 from agent_adapter.redis.claims import Claims, Reports, patiently, why_stalled
 from agent_adapter.redis.pool import (
     REPEAT_WITHIN,
+    bind_to_loop,
     end_task,
     freeze_meta,
-    let_wait_here,
     open_blocking_redis,
     open_redis,
     pipelined,
@@ -252,7 +252,7 @@ class ApprovalClient:
             raise
         # Another task can have opened it meanwhile.
         self._check_closed()
-        let_wait_here(self._redis)
+        bind_to_loop(self._redis)
         process = f"{self.agent}.{secrets.token_hex(6)}"
         self._records = Records(
             scripts,
@@ -459,7 +459,7 @@ class ApprovalClient:
         # Thousands may wait here, so this frame holds no more than the wait needs.
         watch = self._replies.watch(interrupt_id)
         try:
-            await self._patiently(partial(self._records.add_waiter, interrupt_id))
+            await self._while_open(partial(self._records.add_waiter, interrupt_id))
             while True:
                 watch.arm()
                 if resume := await self._look(interrupt_id):
@@ -469,7 +469,7 @@ class ApprovalClient:
         finally:
             watch.leave()
 
-    async def _patiently(self, attempt: Callable[[], Awaitable[T]]) -> T:
+    async def _while_open(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """Repeat a command of a wait until Redis answers, or this client is closed."""
 
         async def try_again() -> T:
@@ -479,7 +479,7 @@ class ApprovalClient:
         return await patiently(try_again)
 
     async def _look(self, interrupt_id: str) -> Resume | None:
-        record = await self._patiently(partial(self._records.load, interrupt_id))
+        record = await self._while_open(partial(self._records.load, interrupt_id))
         if resume := record.resume():
             return resume
         if record.notice:
@@ -691,10 +691,10 @@ class ApprovalClient:
         await self._replies.start()
         given: set[int] = set()
         with self._replies.following(interrupt_id) as watch:
-            await self._patiently(partial(self._records.add_waiter, interrupt_id, each_decision=True))
+            await self._while_open(partial(self._records.add_waiter, interrupt_id, each_decision=True))
             while True:
                 watch.arm()
-                record = await self._patiently(partial(self._records.load, interrupt_id))
+                record = await self._while_open(partial(self._records.load, interrupt_id))
                 resume = record.resume()
                 recorded = [each.decision if each else None for each in record.recorded()]
                 for index, decision in enumerate(resume.decisions if resume else recorded):

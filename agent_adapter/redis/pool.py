@@ -272,8 +272,8 @@ def _new_place(address: Address, namespace: str, pool: ConnectionPool) -> Place:
     return Place((pool.connection_kwargs.get("host", "localhost"), pool.connection_kwargs.get("port", 6379)))
 
 
-def let_wait_here(redis: Redis) -> None:
-    """Make turns for the connections of a pool that is opened: the former ones belong to the event loop that waited for one first."""
+def bind_to_loop(redis: Redis) -> None:
+    """Let calls of this event loop queue for a connection: the pool's queue belongs to the loop in which a call first waited."""
     if isinstance(redis.connection_pool, _Pool):
         redis.connection_pool._condition = asyncio.Condition()  # noqa: SLF001  # redis-py makes it once
 
